@@ -1,9 +1,11 @@
 //! Averages over some of a client's neighbours.
 
 use crate::error::AlgorithmError;
-use crate::round::{Round, Setting};
+use crate::quantise::{Heard, Quantise};
+use crate::round::{Forecast, Round, Setting, messages_over};
 use crate::traffic::Message;
-use meshfold_engine::{Key, Mixing, Purpose, Stack, stream};
+use crate::training::Training;
+use meshfold_engine::{Mixing, Purpose, Stack};
 use meshfold_topology::{MixingMatrix, Overlay};
 use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
@@ -98,18 +100,49 @@ pub fn exchange(
     let subsets = aggregation.subsets(round);
     let messages = messages_of(&subsets, setting.model_bytes());
     round.traffic.messages(messages);
-    let means = weighted_means(&subsets, &setting.shard_sizes)?;
-    Ok(models.mix(&Mixing::new(&means))?)
+    average(models, None, &subsets, &setting.shard_sizes, round)
+}
+
+/// Every row of `models` becomes the mean over the rows `subsets[i]` weighted by `examples`, quantised differences to given rows having
+/// been sent if there are any.
+pub fn average(
+    models: &mut Stack,
+    quantised: Option<(Quantise, &Stack)>,
+    subsets: &[Vec<u32>],
+    examples: &[usize],
+    round: &Round<'_>,
+) -> Result<(), AlgorithmError> {
+    let mixing = Mixing::new(&weighted_means(subsets, examples)?);
+    match quantised {
+        Some((quantise, before)) => {
+            *models = quantise.average(models, before, &Heard::of(subsets), &mixing, round)?;
+        }
+        None => models.mix(&mixing)?,
+    }
+    Ok(())
+}
+
+/// All clients train as `training` says and send messages of `bytes` to their neighbours, or to those that average them.
+pub fn forecast(
+    aggregation: Option<PartialAggregation>,
+    training: &Training,
+    setting: &Setting,
+    overlay: Option<&Overlay>,
+    bytes: u64,
+) -> Forecast {
+    let messages = overlay.map_or(0.0, |overlay| match aggregation {
+        Some(aggregation) => aggregation.messages(overlay),
+        None => messages_over(overlay) as f64,
+    });
+    Forecast {
+        local_steps: training.steps_of_all(setting),
+        bytes: (messages * bytes as f64).round() as u64,
+    }
 }
 
 /// The stream that client `client` draws the models of its average from.
 pub fn aggregation_stream(round: &Round<'_>, client: u32) -> ChaCha8Rng {
-    let key = Key {
-        round: round.number as u64,
-        row: client,
-        ..Key::default()
-    };
-    stream(round.seed, Purpose::Aggregation, key)
+    round.stream(Purpose::Aggregation, client, 0)
 }
 
 /// At most `most` of `candidates`, drawn without replacement, ascending.

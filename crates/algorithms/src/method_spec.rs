@@ -84,6 +84,8 @@ pub struct Profile<'a> {
     pub own_weights: Option<Weights>,
     /// What the models of a round count in an average over rounds.
     pub iterate_weighting: IterateWeighting,
+    /// Whether local steps add a correction or a pull to their gradients, which takes memory for these.
+    pub adds_to_gradients: bool,
 }
 
 impl<'a> Profile<'a> {
@@ -99,6 +101,7 @@ impl<'a> Profile<'a> {
             needs_mutual_exchange: false,
             own_weights: None,
             iterate_weighting: IterateWeighting::LearningRate,
+            adds_to_gradients: false,
         }
     }
 

@@ -1,11 +1,11 @@
 //! Which clients take part in a round with a server, and how much each counts.
 
+use crate::aggregation::subset;
 use crate::error::AlgorithmError;
 use crate::round::{Forecast, Round, Setting};
 use crate::traffic::Message;
 use crate::training::Training;
-use meshfold_engine::{Key, Purpose, RowWork, stream};
-use rand::seq::index;
+use meshfold_engine::{Purpose, RowWork};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -81,26 +81,16 @@ impl Participation {
     pub fn count(self, clients: usize) -> usize {
         match self {
             Self::Clients(count) => count.min(clients),
-            Self::Share(share) => {
-                ((share * clients as f64).round() as usize).clamp(1, clients.max(1))
-            }
+            Self::Share(share) => share_of(share, clients).min(clients.max(1)),
         }
     }
 
     /// The work of the round's participants, by ascending client; stragglers that are dropped are left out.
     pub fn rows(self, round: &Round<'_>, training: &Training) -> Vec<RowWork> {
-        let alive: Vec<u32> = alive(round).collect();
-        let count = self.count(round.alive.len()).min(alive.len());
-        let key = Key {
-            round: round.number as u64,
-            ..Key::default()
-        };
-        let mut rng = stream(round.seed, Purpose::Participation, key);
-        let mut chosen: Vec<u32> = index::sample(&mut rng, alive.len(), count)
-            .iter()
-            .map(|at| alive[at])
-            .collect();
-        chosen.sort_unstable();
+        let mut alive: Vec<u32> = alive(round).collect();
+        let count = self.count(round.alive.len());
+        let mut rng = round.stream(Purpose::Participation, 0, 0);
+        let chosen = subset(&mut alive, Some(count), &mut rng);
         let amount = training.local.amount();
         let rows = chosen.into_iter().map(|client| RowWork { client, amount });
         round.participants_in_time(rows.collect(), training)
@@ -132,6 +122,11 @@ impl Weighting {
         let all: f64 = rows.iter().map(weight).sum();
         rows.iter().map(|row| weight(row) / all).collect()
     }
+}
+
+/// So many of `clients` as `share` comes to, rounded, at least one.
+pub fn share_of(share: f64, clients: usize) -> usize {
+    ((share * clients as f64).round() as usize).max(1)
 }
 
 /// The clients alive, ascending.

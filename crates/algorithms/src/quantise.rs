@@ -1,8 +1,8 @@
 //! Quantised messages.
 
 use crate::error::AlgorithmError;
-use crate::round::Round;
-use meshfold_engine::{Key, Mixing, NormScope, Purpose, Quantiser, Stack, stream};
+use crate::round::{Round, Setting};
+use meshfold_engine::{Mixing, NormScope, Purpose, Quantiser, Stack};
 use meshfold_topology::Overlay;
 use rand::Rng;
 use schemars::JsonSchema;
@@ -77,13 +77,7 @@ impl Quantise {
         difference.add_scaled(before, &vec![-1.0; before.rows()])?;
         let keys = (0..after.rows() as u32)
             .map(|row| {
-                let key = Key {
-                    round: round.number as u64,
-                    row,
-                    step: visit,
-                    layer: 0,
-                };
-                let mut rng = stream(round.seed, Purpose::Quantisation, key);
+                let mut rng = round.stream(Purpose::Quantisation, row, visit);
                 [rng.next_u32(), rng.next_u32()]
             })
             .collect();
@@ -132,6 +126,13 @@ impl Quantise {
         }
         Ok(sent)
     }
+}
+
+/// Bytes of one message: of a model, or of a difference that is `quantise`d.
+pub fn bytes_of_message(quantise: Option<Quantise>, setting: &Setting) -> u64 {
+    quantise.map_or(setting.model_bytes(), |quantise| {
+        quantise.message_bytes(setting.parameters, setting.blocks)
+    })
 }
 
 /// Who hears nobody in an exchange, and who is heard by nobody.

@@ -5,8 +5,9 @@ use crate::kept::KeptStack;
 use crate::stragglers::{Completion, StragglerContext, VisitWork, Work};
 use crate::traffic::{Message, Traffic};
 use crate::training::Training;
-use meshfold_engine::{Amount, Learner, LocalWork, Mixing, RowWork, Stack};
+use meshfold_engine::{Amount, Key, Learner, LocalWork, Mixing, Purpose, RowWork, Stack, stream};
 use meshfold_topology::Overlay;
+use rand_chacha::ChaCha8Rng;
 
 /// Expected work and traffic of one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,6 +87,21 @@ pub struct Round<'a> {
 }
 
 impl Round<'_> {
+    /// The row of draws that are of none, where rows draw for the same purpose.
+    pub const NO_ROW: u32 = u32::MAX;
+
+    /// The stream of this round's draws for `purpose`: of client, server or walker `row`, or of 0 or [`Round::NO_ROW`] if they are of none;
+    /// `step` tells apart those of one row.
+    pub fn stream(&self, purpose: Purpose, row: u32, step: u32) -> ChaCha8Rng {
+        let key = Key {
+            round: self.number as u64,
+            row,
+            step,
+            ..Key::default()
+        };
+        stream(self.seed, purpose, key)
+    }
+
     /// The same round, lent on.
     pub fn reborrow(&mut self) -> Round<'_> {
         Round {

@@ -1,12 +1,13 @@
 //! Clients that belong to several servers.
 
+use crate::aggregation::subset;
 use crate::error::AlgorithmError;
 use crate::round::{Round, Setting};
 use crate::traffic::Message;
 use crate::training::Training;
 use meshfold_engine::{Key, Purpose, RowWork, stream};
 use rand::RngExt;
-use rand::seq::{SliceRandom, index};
+use rand::seq::SliceRandom;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -210,7 +211,7 @@ impl PerServer {
 
     /// The clients alive that `server` chooses, ascending.
     fn chosen(self, group: &[u32], server: u32, round: &Round<'_>) -> Vec<u32> {
-        let alive: Vec<u32> = group
+        let mut alive: Vec<u32> = group
             .iter()
             .copied()
             .filter(|client| round.alive[*client as usize])
@@ -218,23 +219,13 @@ impl PerServer {
         if alive.is_empty() {
             return alive;
         }
-        let key = Key {
-            round: round.number as u64,
-            row: server,
-            ..Key::default()
-        };
-        let mut rng = stream(round.seed, Purpose::Participation, key);
+        let mut rng = round.stream(Purpose::Participation, server, 0);
         let count = self.count(alive.len());
-        let mut chosen: Vec<u32> = if self.replacement {
-            (0..count)
-                .map(|_| alive[rng.random_range(0..alive.len())])
-                .collect()
-        } else {
-            index::sample(&mut rng, alive.len(), count)
-                .iter()
-                .map(|at| alive[at])
-                .collect()
-        };
+        if !self.replacement {
+            return subset(&mut alive, Some(count), &mut rng);
+        }
+        let one = |_| alive[rng.random_range(0..alive.len())];
+        let mut chosen: Vec<u32> = (0..count).map(one).collect();
         chosen.sort_unstable();
         chosen
     }

@@ -104,7 +104,7 @@ impl Stragglers {
             (Some(share), Some(_)) => fault(
                 "share",
                 share.to_string(),
-                "deadline_seconds is given as well: one of the two says who falls behind",
+                "deadline_seconds is also given: keep only one of the two",
             ),
             (None, None) => fault(
                 "share",

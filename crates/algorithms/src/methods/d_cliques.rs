@@ -1,15 +1,15 @@
 //! D-SGD over D-Cliques, with clique averaging.
 
+use crate::aggregation::{messages_of, weighted_means};
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
-use crate::traffic::Message;
 use crate::training::{Local, Training};
 use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gradients};
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack};
-use meshfold_topology::{MixingMatrix, Overlay, OverlaySummary};
+use meshfold_topology::{Overlay, OverlaySummary};
 use schemars::JsonSchema;
 
 method_config! {
@@ -52,20 +52,8 @@ impl Algorithm for DCliquesState {
         } = decayed_gradients(models, round, &rows, &self.training)?; // Fig. 4, line 3
         if self.clique_averaging {
             let links = clique_links(round.overlay());
-            let bytes = self.setting.model_bytes();
-            let message = |to, from: &u32| Message {
-                from: *from,
-                to,
-                bytes,
-            };
-            let to_each = |(to, from): (u32, &Vec<u32>)| {
-                from.iter()
-                    .map(|from| message(to, from))
-                    .collect::<Vec<_>>()
-            };
-            round
-                .traffic
-                .messages((0..).zip(&links).flat_map(to_each).collect());
+            let messages = messages_of(&links, self.setting.model_bytes());
+            round.traffic.messages(messages);
             let printed = 2 * messages_over(round.overlay()); // Section IV: gradients and models over all edges
             round.traffic.count_as_printed(printed);
             gradients.mix(&clique_means(&links)?)?; // line 4
@@ -179,15 +167,8 @@ fn clique_links(overlay: &Overlay) -> Vec<Vec<u32>> {
 
 /// Row `i` is the mean over `i` and `links[i]`.
 fn clique_means(links: &[Vec<u32>]) -> Result<Mixing, AlgorithmError> {
-    let row = |(node, others): (u32, &Vec<u32>)| {
-        let share = 1.0 / (others.len() + 1) as f64;
-        others
-            .iter()
-            .copied()
-            .chain([node])
-            .map(|j| (j, share))
-            .collect()
-    };
-    let rows = (0..).zip(links).map(row).collect();
-    Ok(Mixing::new(&MixingMatrix::from_rows(links.len(), rows)?))
+    let with_itself = |(node, others): (u32, &Vec<u32>)| [&others[..], &[node]].concat();
+    let averaged: Vec<Vec<u32>> = (0..).zip(links).map(with_itself).collect();
+    let means = weighted_means(&averaged, &vec![1; links.len()])?;
+    Ok(Mixing::new(&means))
 }

@@ -1,14 +1,14 @@
 //! Decentralized federated averaging, with and without momentum, whole or quantised.
 
-use crate::aggregation::{PartialAggregation, exchange, messages_of, weighted_means};
+use crate::aggregation::{self, PartialAggregation, average, exchange, messages_of};
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile};
-use crate::quantise::{Heard, Quantise};
-use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
+use crate::quantise::{Heard, Quantise, bytes_of_message};
+use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::{StepsPerRound, Training};
 use crate::{method_config, no_limits};
-use meshfold_engine::{Mixing, Stack, Velocity};
+use meshfold_engine::{Stack, Velocity};
 use meshfold_topology::Overlay;
 use schemars::JsonSchema;
 
@@ -86,21 +86,15 @@ impl DfedavgState {
         models: &mut Stack,
         round: &mut Round<'_>,
     ) -> Result<(), AlgorithmError> {
-        let bytes = self.exchange.message_bytes(&self.setting);
-        *models = match self.exchange.aggregation {
-            Some(aggregation) => {
-                let subsets = aggregation.subsets(round);
-                let mixing = Mixing::new(&weighted_means(&subsets, &self.setting.shard_sizes)?);
-                round.traffic.messages(messages_of(&subsets, bytes));
-                let heard = Heard::of(&subsets);
-                quantise.average(models, before, &heard, &mixing, round)?
-            }
-            None => {
-                round.exchange_models(bytes);
-                let heard = Heard::over(round.overlay());
-                quantise.average(models, before, &heard, round.mixing(), round)?
-            }
-        };
+        let bytes = bytes_of_message(Some(quantise), &self.setting);
+        if let Some(aggregation) = self.exchange.aggregation {
+            let (subsets, examples) = (aggregation.subsets(round), &self.setting.shard_sizes);
+            round.traffic.messages(messages_of(&subsets, bytes));
+            return average(models, Some((quantise, before)), &subsets, examples, round);
+        }
+        round.exchange_models(bytes);
+        let heard = Heard::over(round.overlay());
+        *models = quantise.average(models, before, &heard, round.mixing(), round)?;
         Ok(())
     }
 }
@@ -125,20 +119,8 @@ impl Exchange {
         setting: &Setting,
         overlay: Option<&Overlay>,
     ) -> Forecast {
-        let messages = overlay.map_or(0.0, |overlay| match self.aggregation {
-            Some(aggregation) => aggregation.messages(overlay),
-            None => messages_over(overlay) as f64,
-        });
-        Forecast {
-            local_steps: training.steps_of_all(setting),
-            bytes: (messages * self.message_bytes(setting) as f64).round() as u64,
-        }
-    }
-
-    fn message_bytes(self, setting: &Setting) -> u64 {
-        self.quantise.map_or(setting.model_bytes(), |quantise| {
-            quantise.message_bytes(setting.parameters, setting.blocks)
-        })
+        let bytes = bytes_of_message(self.quantise, setting);
+        aggregation::forecast(self.aggregation, training, setting, overlay, bytes)
     }
 
     fn begin(self, training: Training, setting: &Setting) -> Box<dyn Algorithm> {

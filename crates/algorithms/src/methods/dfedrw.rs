@@ -12,7 +12,7 @@ pub use walk::{Aggregators, Restart, Source, WalkRows};
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{Holders, MethodSpec, Profile, StragglerUnit};
-use crate::quantise::{Aggregate, Quantise};
+use crate::quantise::{Aggregate, Quantise, bytes_of_message};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::stragglers::Policy;
 use crate::training::{StepsPerRound, Training};
@@ -239,7 +239,7 @@ impl MethodSpec for Dfedrw {
         let messages = overlay.map_or(0.0, |overlay| self.messages(overlay));
         Forecast {
             local_steps: visits * self.training_keys().steps_of_all(setting) / clients,
-            bytes: (messages * self.message_bytes(setting) as f64).round() as u64,
+            bytes: (messages * bytes_of_message(self.quantise, setting) as f64).round() as u64,
         }
     }
 
@@ -256,15 +256,6 @@ impl MethodSpec for Dfedrw {
             training: self.training_keys(),
             setting: setting.clone(),
             at: Vec::new(),
-        })
-    }
-}
-
-impl Dfedrw {
-    /// Bytes of one message.
-    pub(crate) fn message_bytes(&self, setting: &Setting) -> u64 {
-        self.quantise.map_or(setting.model_bytes(), |quantise| {
-            quantise.message_bytes(setting.parameters, setting.blocks)
         })
     }
 }

@@ -1,10 +1,10 @@
 //! Decentralized stochastic gradient descent.
 
-use crate::aggregation::{PartialAggregation, exchange};
+use crate::aggregation::{self, PartialAggregation, exchange};
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::method_spec::{MethodSpec, Profile};
-use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
+use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::{Local, Training};
 use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gradients};
 use crate::{method_config, no_limits, usual};
@@ -124,14 +124,8 @@ impl MethodSpec for Dsgd {
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        let messages = overlay.map_or(0.0, |overlay| match self.aggregation {
-            Some(aggregation) => aggregation.messages(overlay),
-            None => messages_over(overlay) as f64,
-        });
-        Forecast {
-            local_steps: self.training_keys().steps_of_all(setting),
-            bytes: (messages * setting.model_bytes() as f64).round() as u64,
-        }
+        let (training, bytes) = (self.training_keys(), setting.model_bytes());
+        aggregation::forecast(self.aggregation, &training, setting, overlay, bytes)
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {

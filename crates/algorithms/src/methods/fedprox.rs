@@ -34,7 +34,10 @@ method_config! {
 
 impl MethodSpec for Fedprox {
     fn profile(&self) -> Profile<'_> {
-        Profile::one_server()
+        Profile {
+            adds_to_gradients: self.mu > 0.0,
+            ..Profile::one_server()
+        }
     }
 
     usual!(training, steps_per_round);

@@ -66,7 +66,7 @@ impl Algorithm for HierfavgState {
             round
                 .traffic
                 .messages(messages(&rows, &servers, &self.setting, Way::Down));
-            let training = self.training_at(edge_round);
+            let training = training_at(self.training.clone(), self.edge_rounds, edge_round);
             let work = round.work(&rows, &training);
             let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
             round.count_steps(&rows, &steps);
@@ -86,17 +86,6 @@ impl Algorithm for HierfavgState {
 }
 
 impl HierfavgState {
-    /// How clients train after `edge_round` aggregations at the edge in this round.
-    fn training_at(&self, edge_round: u32) -> Training {
-        let mut training = self.training.clone();
-        if let Local::Epochs(epochs) = training.local {
-            let rate = training.sgd.learning_rate;
-            training.sgd.learning_rate =
-                rate.with_epochs_due(self.edge_rounds * epochs, edge_round * epochs);
-        }
-        training
-    }
-
     /// Every slot takes the mean of its edge server's slots.
     fn edge_means(&self, rows: &[RowWork], servers: &[u32]) -> Result<Mixing, AlgorithmError> {
         let mut slots_of = vec![Vec::new(); self.groups.len()];
@@ -139,6 +128,16 @@ impl HierfavgState {
     }
 }
 
+/// `training` after `edge_round` of the `edge_rounds` aggregations at the edge in a round.
+fn training_at(mut training: Training, edge_rounds: u32, edge_round: u32) -> Training {
+    if let Local::Epochs(epochs) = training.local {
+        let due = |rounds: u32| rounds.saturating_mul(epochs);
+        let rate = training.sgd.learning_rate;
+        training.sgd.learning_rate = rate.with_epochs_due(due(edge_rounds), due(edge_round));
+    }
+    training
+}
+
 impl MethodSpec for Hierfavg {
     fn profile(&self) -> Profile<'_> {
         Profile {
@@ -148,13 +147,7 @@ impl MethodSpec for Hierfavg {
     }
 
     fn training(&self) -> Training {
-        let mut training = self.training_keys();
-        if let Local::Epochs(epochs) = self.local {
-            let rate = training.sgd.learning_rate;
-            training.sgd.learning_rate =
-                rate.with_epochs_due(self.edge_rounds.saturating_mul(epochs), 0);
-        }
-        training
+        training_at(self.training_keys(), self.edge_rounds, 0)
     }
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {

@@ -13,31 +13,6 @@ use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, OnePeer as Exponential, Overlay};
 use schemars::JsonSchema;
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hops_double_and_start_again() {
-        let from = |round| pairs(&[0, 1, 2, 3, 4], round)[0].1;
-        assert_eq!([1, 2, 3, 4].map(from), [4, 3, 1, 4]);
-        assert!(pairs(&[3], 1).is_empty());
-    }
-
-    #[test]
-    fn eight_clients_are_equal_after_three_rounds() {
-        let alive: Vec<u32> = (0..8).collect();
-        let mut values: Vec<f64> = (0..8).map(f64::from).collect();
-        for round in 1..=3 {
-            let before = values.clone();
-            for (to, from) in pairs(&alive, round) {
-                values[to as usize] = (before[to as usize] + before[from as usize]) / 2.0;
-            }
-        }
-        assert_eq!(values, [3.5; 8]);
-    }
-}
-
 method_config! {
     /// Parameters of [`Method::OnePeer`](crate::Method::OnePeer): after local work `w_i <- (w_i + w_j) / 2` with
     /// `j = i − 2^(t mod ⌈log2 N⌉)`. After `⌈log2 N⌉` rounds without training all models are equal, exactly so if N is a
@@ -148,4 +123,29 @@ fn pairs(alive: &[u32], round: usize) -> Vec<(u32, u32)> {
     (0..count)
         .map(|at| (alive[at], alive[(at + count - hop) % count]))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hops_double_and_start_again() {
+        let from = |round| pairs(&[0, 1, 2, 3, 4], round)[0].1;
+        assert_eq!([1, 2, 3, 4].map(from), [4, 3, 1, 4]);
+        assert!(pairs(&[3], 1).is_empty());
+    }
+
+    #[test]
+    fn eight_clients_are_equal_after_three_rounds() {
+        let alive: Vec<u32> = (0..8).collect();
+        let mut values: Vec<f64> = (0..8).map(f64::from).collect();
+        for round in 1..=3 {
+            let before = values.clone();
+            for (to, from) in pairs(&alive, round) {
+                values[to as usize] = (before[to as usize] + before[from as usize]) / 2.0;
+            }
+        }
+        assert_eq!(values, [3.5; 8]);
+    }
 }

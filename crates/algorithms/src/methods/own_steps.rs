@@ -6,7 +6,7 @@ use crate::participation::{Weighting, down, up};
 use crate::round::{Algorithm, Round, Setting};
 use crate::traffic::Message;
 use crate::training::Training;
-use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
+use meshfold_engine::{Mixing, Purpose, RowWork, Stack, Velocity};
 use meshfold_topology::MixingMatrix;
 use rand::RngExt;
 use schemars::JsonSchema;
@@ -122,14 +122,12 @@ fn present(rows: &[RowWork], round: &Round<'_>) -> Vec<RowWork> {
     rows.iter().filter(here).copied().collect()
 }
 
+/// The row that the leader is drawn by; participants are drawn by row 0.
+const LEADER: u32 = 1;
+
 /// The client of those in `rows`, of which there is one at least, that gathers the models in this round.
 pub(crate) fn leader(rows: &[RowWork], round: &Round<'_>) -> u32 {
-    let key = Key {
-        round: round.number as u64,
-        row: 1,
-        ..Key::default()
-    };
-    let mut rng = stream(round.seed, Purpose::Participation, key);
+    let mut rng = round.stream(Purpose::Participation, LEADER, 0);
     rows[rng.random_range(0..rows.len())].client
 }
 

@@ -6,7 +6,7 @@ use crate::round::{Algorithm, Round, Setting};
 use crate::training::Training;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack, Velocity};
-use meshfold_topology::{Form, MixingMatrix, Uniform, Weights, column_stochastic};
+use meshfold_topology::{Uniform, Weights, column_stochastic};
 use schemars::JsonSchema;
 
 method_config! {
@@ -49,7 +49,7 @@ impl Algorithm for PushSumState {
         let matrix = column_stochastic(round.overlay());
         round.exchange_models(self.setting.model_bytes());
         models.mix(&Mixing::new(&matrix))?; // line 5
-        self.weights = push(&matrix, &self.weights); // line 6
+        self.weights = matrix.apply(&self.weights); // line 6
         let shares: Vec<f32> = self
             .weights
             .iter()
@@ -97,23 +97,5 @@ impl MethodSpec for PushSum {
             setting: setting.clone(),
             weights: vec![1.0; setting.clients],
         })
-    }
-}
-
-/// `matrix · weights`.
-fn push(matrix: &MixingMatrix, weights: &[f64]) -> Vec<f64> {
-    match matrix.form() {
-        Form::Average(shares) => {
-            let sum = shares.iter().zip(weights).map(|(a, b)| a * b).sum();
-            vec![sum; matrix.rows()]
-        }
-        Form::Among { .. } | Form::Sparse { .. } => (0..matrix.rows())
-            .map(|row| {
-                matrix
-                    .row(row)
-                    .map(|(j, share)| share * weights[j as usize])
-                    .sum()
-            })
-            .collect(),
     }
 }

@@ -80,7 +80,10 @@ impl Algorithm for QgDsgdmState {
 
 impl MethodSpec for QgDsgdm {
     fn profile(&self) -> Profile<'_> {
-        Profile::gossip()
+        Profile {
+            adds_to_gradients: true,
+            ..Profile::gossip()
+        }
     }
 
     usual!(training, steps_per_round, message_scope, forecast);

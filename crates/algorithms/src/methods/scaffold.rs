@@ -26,7 +26,8 @@ method_config! {
     /// # Interpretation
     /// `K` is the participant's own number of steps. The mean over participants is plain, as printed, unless
     /// `weighting: examples`. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
-    /// becomes the mean of their variates: those of the dead are not heard of until they are back.
+    /// becomes the mean of their variates: those of the dead are not heard of until they are back. Where a schedule's rate is zero,
+    /// nothing moves and the variates stay as they are.
     #[derive(JsonSchema)]
     pub struct Scaffold(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How many clients take part in a round; all by default.
@@ -91,10 +92,16 @@ impl Algorithm for ScaffoldState {
         round.count_steps(&rows, &steps);
 
         slots.add_scaled(&start, &minus)?; // y − x
-        let per_step = |(rate, steps): (&f32, &u32)| -1.0 / (rate * *steps as f32);
+        let still = |rate: &f32| *rate == 0.0;
+        let per_step = |(rate, steps): (&f32, &u32)| match still(rate) {
+            true => 0.0,
+            false => -1.0 / (rate * *steps as f32),
+        };
+        let keep = |rate| if still(rate) { 0.0 } else { -1.0 };
         let mut change = slots.duplicate();
         change.scale_rows(&rates.iter().zip(&steps).map(per_step).collect::<Vec<_>>())?;
-        change.add_scaled(&variate.gather(&vec![0; count])?, &minus)?; // c_i⁺ − c_i = (x − y)/(Kη) − c
+        let less: Vec<f32> = rates.iter().map(keep).collect();
+        change.add_scaled(&variate.gather(&vec![0; count])?, &less)?; // c_i⁺ − c_i = (x − y)/(Kη) − c
         let mut after = variates.gather(&chosen)?;
         after.add_scaled(&change, &vec![1.0; count])?;
         variates.scatter(&chosen, &after)?; // line 12, option II
@@ -123,7 +130,10 @@ impl Algorithm for ScaffoldState {
 
 impl MethodSpec for Scaffold {
     fn profile(&self) -> Profile<'_> {
-        Profile::one_server()
+        Profile {
+            adds_to_gradients: true,
+            ..Profile::one_server()
+        }
     }
 
     usual!(training, steps_per_round);

@@ -3,7 +3,7 @@
 use crate::support::plain::{self, Descent, mean, mix, sum};
 use crate::support::{MethodRun, SEED, SIZES, Scene, Train, expect_close, full, run};
 use meshfold_algorithms::{Assign, Local, Participation, PerServer, Servers, StepsFrom, Weighting};
-use meshfold_engine::{Key, LearningRate, Per, Power, Purpose, Restart, Schedule, stream};
+use meshfold_engine::{Key, LearningRate, Per, Power, Purpose, Restart, Schedule, Step, stream};
 use meshfold_topology::Overlay;
 use rand::RngExt;
 use rand::seq::index;
@@ -174,6 +174,35 @@ fn scaffold_follows_its_control_variates() {
     assert!(most < 1e-5, "off by {most:e}");
     // Models and variates go down and come up.
     assert_eq!(course.models_sent(), 4.0 * 3.0);
+}
+
+#[test]
+fn scaffolds_variates_stay_as_they_are_where_the_rate_is_zero() {
+    let scene = Scene::default().without_overlay();
+    let (initial, factor, every) = (0.1, 1e-60, 1.0);
+    let (per, restart) = (Per::Round, Restart::Never);
+    let rate = LearningRate::Schedule(Schedule::Step(Step {
+        initial,
+        factor,
+        every,
+        per,
+        restart,
+    }));
+    let (participation, weighting) = (Participation::Share(1.0), Weighting::Uniform);
+    let method = method!(
+        Scaffold {
+            participation: participation,
+            weighting: weighting,
+            global_learning_rate: 1.0
+        },
+        full(2).rate(rate)
+    );
+    let (before, after) = (run(&method, &scene, 1), run(&method, &scene, 3));
+    assert_eq!(after.models(), before.models());
+    for kept in ["variates", "variate"] {
+        assert_eq!(after.kept(kept), before.kept(kept));
+        assert!(after.kept(kept).iter().flatten().any(|c| *c != 0.0));
+    }
 }
 
 #[test]

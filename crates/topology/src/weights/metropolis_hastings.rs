@@ -16,15 +16,20 @@ use serde::{Deserialize, Serialize};
 pub struct MetropolisHastings {}
 
 impl MetropolisHastings {
+    /// The weight of neighbours `i` and `j`.
+    #[must_use]
+    pub fn weight(overlay: &Overlay, i: usize, j: usize) -> f64 {
+        1.0 / (overlay.degree(i).max(overlay.degree(j)) + 1) as f64
+    }
+
     /// The weights of an overlay.
     pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
         if overlay.is_complete() {
             return equal(overlay);
         }
-        let weight = |i, j| 1.0 / (overlay.degree(i).max(overlay.degree(j)) + 1) as f64;
         Ok(MixingMatrix::over_neighbours(
             overlay,
-            weight,
+            |i, j| Self::weight(overlay, i, j),
             |_, neighbours| 1.0 - neighbours,
         ))
     }

@@ -3,10 +3,10 @@
 use super::DfedrwState;
 use super::walk::{Source, Walks};
 use crate::AlgorithmError;
-use crate::aggregation::{aggregation_stream, messages_of, subset, weighted_means};
-use crate::quantise::Heard;
+use crate::aggregation::{aggregation_stream, average, messages_of, subset};
+use crate::quantise::bytes_of_message;
 use crate::round::Round;
-use meshfold_engine::{Mixing, Stack};
+use meshfold_engine::Stack;
 
 impl DfedrwState {
     /// The models that each client averages, `[N]`; a client that does not keeps its own.
@@ -33,15 +33,16 @@ impl DfedrwState {
             if config.from != Source::Neighbours && !config.include_self {
                 candidates.retain(|other| *other != client);
             }
-            let mut rng = aggregation_stream(round, client);
-            let drawn = subset(&mut candidates, config.neighbours, &mut rng);
-            if drawn.is_empty() {
-                vec![client]
-            } else {
-                drawn
-            }
+            self.drawn(client, &mut candidates, round)
         };
         (0..clients as u32).map(subset_of).collect()
+    }
+
+    /// Those of `candidates` that `row` averages, or itself if there are none.
+    fn drawn(&self, row: u32, candidates: &mut Vec<u32>, round: &Round<'_>) -> Vec<u32> {
+        let mut rng = aggregation_stream(round, row);
+        let drawn = subset(candidates, self.config.neighbours, &mut rng);
+        if drawn.is_empty() { vec![row] } else { drawn }
     }
 
     /// (11), or (14) with quantised differences.
@@ -52,17 +53,19 @@ impl DfedrwState {
         round: &mut Round<'_>,
     ) -> Result<(), AlgorithmError> {
         let subsets = self.subsets(&walks, round);
-        let bytes = self.config.message_bytes(&self.setting);
+        let bytes = bytes_of_message(self.config.quantise, &self.setting);
         round.traffic.messages(messages_of(&subsets, bytes));
-        let mixing = Mixing::new(&weighted_means(&subsets, &self.setting.shard_sizes)?);
         let Some(mut last) = walks.last else {
             unreachable!("clients that hold rows are left with models")
         };
-        if let Some(quantise) = self.config.quantise {
-            *models = quantise.average(&last, models, &Heard::of(&subsets), &mixing, round)?; // (14)
-            return Ok(());
-        }
-        last.mix(&mixing)?; // (11)
+        let before = self.config.quantise.map(|quantise| (quantise, &*models));
+        average(
+            &mut last,
+            before,
+            &subsets,
+            &self.setting.shard_sizes,
+            round,
+        )?; // (11), (14)
         *models = last;
         Ok(())
     }
@@ -84,16 +87,10 @@ impl DfedrwState {
             let mut others: Vec<u32> = (0..walkers)
                 .filter(|other| !waits(*other) && (own || *other != walker))
                 .collect();
-            let mut rng = aggregation_stream(round, walker);
-            let drawn = subset(&mut others, self.config.neighbours, &mut rng);
-            if drawn.is_empty() {
-                vec![walker]
-            } else {
-                drawn
-            }
+            self.drawn(walker, &mut others, round)
         };
         let subsets: Vec<Vec<u32>> = (0..walkers).map(subset_of).collect();
-        let bytes = self.config.message_bytes(&self.setting);
+        let bytes = bytes_of_message(self.config.quantise, &self.setting);
         let mut messages = messages_of(&subsets, bytes);
         for message in &mut messages {
             message.from = walks.at[message.from as usize];
@@ -106,13 +103,8 @@ impl DfedrwState {
             .iter()
             .map(|client| self.setting.shard_sizes[*client as usize])
             .collect();
-        let mixing = Mixing::new(&weighted_means(&subsets, &examples)?);
-        if let Some(quantise) = self.config.quantise {
-            *models =
-                quantise.average(&walks.models, models, &Heard::of(&subsets), &mixing, round)?;
-            return Ok(());
-        }
-        walks.models.mix(&mixing)?;
+        let before = self.config.quantise.map(|quantise| (quantise, &*models));
+        average(&mut walks.models, before, &subsets, &examples, round)?;
         *models = walks.models;
         Ok(())
     }

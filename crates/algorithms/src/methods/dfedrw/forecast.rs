@@ -3,7 +3,8 @@
 use super::Dfedrw;
 use super::walk::{Aggregators, Source, WalkRows};
 use crate::aggregation::messages_to;
-use meshfold_topology::Overlay;
+use crate::participation::share_of;
+use meshfold_topology::{MetropolisHastings, Overlay};
 
 /// Up to this many nodes the edges of a complete overlay are summed up one by one; above, their sum is known.
 const LISTED_NODES: usize = 20_000;
@@ -27,7 +28,7 @@ impl Dfedrw {
         } else {
             let aggregating = match self.aggregators {
                 Aggregators::All => clients,
-                Aggregators::Share(share) => (share * clients).round().max(1.0),
+                Aggregators::Share(share) => share_of(share, overlay.nodes()) as f64,
                 Aggregators::WalkEnds => self.ends(clients),
             };
             aggregating * self.to_each(overlay)
@@ -86,10 +87,7 @@ fn moving(overlay: &Overlay) -> f64 {
     if overlay.is_complete() && overlay.nodes() > LISTED_NODES {
         return 1.0 - 1.0 / overlay.nodes() as f64;
     }
-    let degree = |node: u32| overlay.degree(node as usize) as f64 + 1.0;
-    let both: f64 = overlay
-        .edges()
-        .map(|(a, b)| 2.0 / degree(a).max(degree(b)))
-        .sum();
-    both / overlay.nodes() as f64
+    let both_ways =
+        |(a, b): (u32, u32)| 2.0 * MetropolisHastings::weight(overlay, a as usize, b as usize);
+    overlay.edges().map(both_ways).sum::<f64>() / overlay.nodes() as f64
 }

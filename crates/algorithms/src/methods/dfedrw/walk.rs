@@ -2,15 +2,14 @@
 
 use super::DfedrwState;
 use crate::error::AlgorithmError;
-use crate::participation::alive;
-use crate::quantise::Aggregate;
+use crate::participation::{alive, share_of};
+use crate::quantise::{Aggregate, bytes_of_message};
 use crate::round::Round;
 use crate::stragglers::Completion;
 use crate::traffic::Message;
 use crate::training::Training;
-use meshfold_engine::{
-    Amount, Key, LearningRate, Per, Progress, Purpose, RowWork, Stack, Velocity, stream,
-};
+use meshfold_engine::{Amount, LearningRate, Per, Progress, Purpose, RowWork, Stack, Velocity};
+use meshfold_topology::MetropolisHastings;
 use rand::RngExt;
 use rand::seq::index;
 use schemars::JsonSchema;
@@ -229,7 +228,7 @@ impl DfedrwState {
         round: &mut Round<'_>,
         visit: u32,
     ) -> Result<(), AlgorithmError> {
-        let bytes = self.config.message_bytes(&self.setting);
+        let bytes = bytes_of_message(self.config.quantise, &self.setting);
         let mut messages = Vec::new();
         let mut moved = Vec::new();
         for (walker, next) in (0..).zip(next) {
@@ -281,14 +280,9 @@ impl Aggregators {
                 .iter()
                 .for_each(|client| chosen[*client as usize] = true),
             Self::Share(share) => {
-                let key = Key {
-                    round: round.number as u64,
-                    row: u32::MAX,
-                    ..Key::default()
-                };
-                let mut rng = stream(round.seed, Purpose::Aggregation, key);
-                let count = ((share * clients as f64).round() as usize).max(1);
-                for at in index::sample(&mut rng, living.len(), count.min(living.len())) {
+                let mut rng = round.stream(Purpose::Aggregation, Round::NO_ROW, 0);
+                let count = share_of(share, clients).min(living.len());
+                for at in index::sample(&mut rng, living.len(), count) {
                     chosen[living[at] as usize] = true;
                 }
             }
@@ -311,12 +305,7 @@ pub(crate) fn starts(
         return ended.to_vec();
     }
     let living: Vec<u32> = alive(round).collect();
-    let key = Key {
-        round: round.number as u64,
-        row: u32::MAX,
-        ..Key::default()
-    };
-    let mut rng = stream(round.seed, Purpose::Walk, key);
+    let mut rng = round.stream(Purpose::Walk, Round::NO_ROW, 0);
     let drawn = index::sample(&mut rng, living.len(), walkers.min(living.len()));
     let dead = (0..).zip(round.alive).filter(|(_, alive)| !**alive);
     drawn
@@ -333,18 +322,10 @@ pub(crate) fn starts(
 /// DFedRW, (7): to a neighbour `j` with probability `1 / max(deg i, deg j)`, else it stays; the degrees count the
 /// self-loop, which makes this a row of the Metropolis-Hastings matrix, whose stationary distribution is uniform.
 pub(crate) fn next_client(round: &Round<'_>, walker: u32, client: u32, visit: u32) -> u32 {
-    let key = Key {
-        round: round.number as u64,
-        row: walker,
-        step: visit,
-        ..Key::default()
-    };
-    let mut left: f64 = stream(round.seed, Purpose::Walk, key).random();
-    let overlay = round.overlay();
-    let degree = |node: u32| overlay.degree(node as usize) as f64 + 1.0;
-    let own = degree(client);
-    for neighbour in overlay.neighbours(client as usize) {
-        left -= 1.0 / own.max(degree(*neighbour));
+    let mut left: f64 = round.stream(Purpose::Walk, walker, visit).random();
+    let (overlay, at) = (round.overlay(), client as usize);
+    for neighbour in overlay.neighbours(at) {
+        left -= MetropolisHastings::weight(overlay, at, *neighbour as usize);
         if left < 0.0 {
             return *neighbour;
         }
