@@ -14,6 +14,23 @@ pub(crate) struct Cpu {
     pool: Arc<ThreadPool>,
 }
 
+/// So many threads, or one per core if `None`.
+///
+/// # Errors
+/// [`EngineError::Device`] if they cannot be started.
+pub(crate) fn pool(threads: Option<usize>) -> Result<ThreadPool, EngineError> {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .stack_size(THREAD_STACK)
+        .thread_name(|index| format!("meshfold-{index}"));
+    pool.build().map_err(|error| EngineError::Device {
+        device: "cpu".to_owned(),
+        reason: format!(
+            "its threads cannot be started: {error}; ask for fewer threads, or raise the limits of the process, such as `ulimit -v`"
+        ),
+    })
+}
+
 impl Cpu {
     /// Takes `threads` threads (all cores if `None`) and `instructions` (the widest that there are if `None`).
     ///
@@ -23,20 +40,9 @@ impl Cpu {
         threads: Option<usize>,
         instructions: Option<Instructions>,
     ) -> Result<Self, EngineError> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads.unwrap_or(0))
-            .stack_size(THREAD_STACK)
-            .thread_name(|index| format!("meshfold-{index}"))
-            .build()
-            .map_err(|error| EngineError::Device {
-                device: "cpu".to_owned(),
-                reason: format!(
-                    "its threads cannot be started: {error}; ask for fewer threads, or raise the limits of the process, such as `ulimit -v`"
-                ),
-            })?;
         Ok(Self {
             instructions: instructions.unwrap_or_else(Instructions::detect),
-            pool: Arc::new(pool),
+            pool: Arc::new(pool(threads)?),
         })
     }
 

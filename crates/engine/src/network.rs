@@ -14,12 +14,14 @@ pub(crate) mod own_body;
 pub(crate) mod own_models;
 pub(crate) mod parameter;
 pub(crate) mod precision;
+mod trial;
 
 use crate::error::EngineError;
 use crate::stream::{Key, Purpose, stream};
 use architecture::Sketch;
 use dropout::Dropout;
 use host_model::HostBody;
+use initial::Initial;
 use layer::{Layer, Node, Source};
 use layout::Layout;
 use loss::Loss;
@@ -27,9 +29,8 @@ use meshfold_data::{Input, Shape};
 use model::{Model, Resnet};
 use own_body::OwnBody;
 use precision::Precision;
-use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A model fitted to a dataset: what makes outputs of an example, and the loss that they are judged by.
@@ -65,12 +66,13 @@ impl Network {
     /// Builds `model` for examples of `input` in `classes` classes.
     ///
     /// # Errors
-    /// [`EngineError::ModelSetting`] if the model does not fit the examples: a layer would have no units, a window does not
-    /// fit its grid, groups do not divide the channels, the share of units left out is not in `[0, 1)`, or tokens are
-    /// given to a model that reads numbers, or other than two classes to a sigmoid. [`EngineError::OwnModel`] for [`Model::Own`], which
-    /// [`OwnModels::network`](crate::OwnModels::network) builds.
+    /// [`EngineError::ModelSetting`] if the model does not fit the examples: a layer would have no units or more than 2^24, a recurrent
+    /// model more than 256 layers, a window does not fit its grid or may lie beyond it, groups do not divide the channels, the share of
+    /// units left out is not in `[0, 1)`, or tokens are given to a model that reads numbers, or other than two classes to a sigmoid.
+    /// [`EngineError::OwnModel`] for [`Model::Own`], which [`OwnModels::network`](crate::OwnModels::network) builds.
     pub fn new(model: &Model, input: Input, classes: usize) -> Result<Self, EngineError> {
         check(model, &input)?;
+        check_sizes(model)?;
         let loss = Loss::of(model, classes);
         check_classes(model, loss, classes)?;
         let mut sketch = Sketch::new(&input);
@@ -92,6 +94,20 @@ impl Network {
             drops_out,
             precision: Precision::default(),
         })
+    }
+
+    /// A model of a user's own, judged by the cross-entropy of one output per class, at one position.
+    fn of_body(body: Body, layout: Arc<Layout>, input: Input, classes: usize) -> Self {
+        Self {
+            body,
+            layout,
+            input,
+            classes,
+            positions: 1,
+            loss: Loss::CrossEntropy,
+            drops_out: false,
+            precision: Precision::default(),
+        }
     }
 
     /// The same with operands of `precision`.
@@ -166,11 +182,11 @@ impl Network {
     /// product, the weight gradient and, in all layers but those that read the example, the input gradient. A model of the
     /// user's own is counted as if every parameter were used once.
     pub fn flop_per_step(&self, batch: usize) -> f64 {
-        let per_example: usize = match &self.body {
-            Body::Layers(nodes) => nodes.iter().map(operations).sum(),
-            Body::Own(_) | Body::Host(_) => 6 * self.layout.parameters(),
+        let per_example: f64 = match &self.body {
+            Body::Layers(nodes) => nodes.iter().map(|node| operations(node) as f64).sum(),
+            Body::Own(_) | Body::Host(_) => 6.0 * self.layout.parameters() as f64,
         };
-        (batch * per_example) as f64
+        batch as f64 * per_example
     }
 
     /// Numbers that all layers together give of one example; of a model of the user's own, its outputs.
@@ -314,6 +330,57 @@ fn check(model: &Model, input: &Input) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
+const MOST_UNITS: usize = 1 << 24;
+/// Most layers of a recurrent network.
+const MOST_LAYERS: usize = 256;
+
+/// Checks the sizes that a model is given, before anything is multiplied by them.
+fn check_sizes(model: &Model) -> Result<(), EngineError> {
+    let units = |path: &str, found: usize| match found <= MOST_UNITS {
+        true => Ok(()),
+        false => refuse(
+            "units of a layer",
+            path,
+            found.to_string(),
+            "at most 16777216",
+        ),
+    };
+    let recurrent = |embedding, hidden, layers: usize| {
+        units("embedding", embedding)?;
+        units("hidden", hidden)?;
+        match layers <= MOST_LAYERS {
+            true => Ok(()),
+            false => refuse("layers", "layers", layers.to_string(), "at most 256"),
+        }
+    };
+    match model {
+        Model::Mlp(mlp) => {
+            let mut layers = mlp.hidden.iter().enumerate();
+            layers.try_for_each(|(index, width)| units(&format!("hidden.{index}"), *width))
+        }
+        Model::Resnet(resnet) => units("width", resnet.width),
+        Model::CharLstm(lstm) => recurrent(lstm.embedding, lstm.hidden, lstm.layers),
+        Model::WordLstm(lstm) => recurrent(lstm.embedding, lstm.hidden, lstm.layers),
+        // A maximum over places of the border alone is of no number. PyTorch has the same limit.
+        Model::GnLenet(lenet) if lenet.pool_padding > 1 => {
+            let found = lenet.pool_padding.to_string();
+            let needed = "at most 1, half the side of the 3 x 3 places under a maximum";
+            refuse("pool_padding", "pool_padding", found, needed)
+        }
+        Model::Linear(_)
+        | Model::Logistic
+        | Model::BinaryLogistic
+        | Model::Dnn8(_)
+        | Model::GnLenet(_)
+        | Model::CnnFemnist
+        | Model::CnnCifar
+        | Model::CnnEmnist
+        | Model::Lenet
+        | Model::Own(_) => Ok(()),
+    }
+}
+
 /// Checks that an output which tells two classes apart has two to tell apart.
 fn check_classes(model: &Model, loss: Loss, classes: usize) -> Result<(), EngineError> {
     if loss != Loss::Sigmoid || classes == 2 {
@@ -437,30 +504,31 @@ fn operations(node: &Node) -> usize {
 
 /// Draws the parameters of `layer` into a row; says whether it has any.
 fn initialise(layer: &Layer, row: &mut [f32], mut rng: ChaCha8Rng) -> bool {
-    let mut uniform = |ranges: &mut dyn Iterator<Item = usize>, inputs: usize| {
-        let bound = 1.0 / (inputs as f32).sqrt();
-        ranges.for_each(|at| row[at] = rng.random_range(-bound..bound));
+    let mut draw = |initial: Initial, blocks: &[Option<&Range<usize>>]| {
+        for block in blocks.iter().flatten() {
+            initial.draw(&mut row[block.start..block.end], &mut rng);
+        }
     };
     match layer {
         Layer::Dense(dense) => {
-            let bias = dense.bias.clone().unwrap_or_default();
-            uniform(&mut dense.weight.clone().chain(bias), dense.inputs);
+            let blocks = [Some(&dense.weight), dense.bias.as_ref()];
+            draw(Initial::of_inputs(dense.inputs), &blocks);
         }
         Layer::Convolution(convolution) => {
-            let bias = convolution.bias.clone().unwrap_or_default();
-            let mut parameters = convolution.weight.clone().chain(bias);
-            uniform(&mut parameters, convolution.inner());
+            let blocks = [Some(&convolution.weight), convolution.bias.as_ref()];
+            draw(Initial::of_inputs(convolution.inner()), &blocks);
         }
         Layer::Lstm(lstm) => {
-            let weights = lstm.input_weight.clone().chain(lstm.hidden_weight.clone());
-            uniform(&mut weights.chain(lstm.bias.clone()), lstm.hidden);
+            let blocks = [&lstm.input_weight, &lstm.hidden_weight, &lstm.bias];
+            draw(Initial::of_inputs(lstm.hidden), &blocks.map(Some));
         }
         Layer::Embedding(embedding) => {
-            for value in &mut row[embedding.weight.clone()] {
-                *value = StandardNormal.sample(&mut rng);
-            }
+            draw(
+                Initial::Normal { deviation: 1.0 },
+                &[Some(&embedding.weight)],
+            );
         }
-        Layer::GroupNorm(norm) => row[norm.weight.clone()].fill(1.0),
+        Layer::GroupNorm(norm) => draw(Initial::Constant(1.0), &[Some(&norm.weight)]),
         Layer::MaxPool(_) | Layer::MeanPool(_) | Layer::Add(_) | Layer::Last(_) => return false,
     }
     true

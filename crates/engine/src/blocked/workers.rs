@@ -1,11 +1,11 @@
 //! The threads that compute the rows.
 
-use crate::cpu::Cpu;
+use crate::cpu::{Cpu, pool};
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::shared_work::part;
+use rayon::ThreadPool;
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Mutex, PoisonError};
 
 /// The threads that rows are dealt to.
@@ -36,15 +36,8 @@ impl Workers {
         if network.own_model().is_none() {
             return Ok(Self::Together(cpu.clone()));
         }
-        let single = |_| ThreadPoolBuilder::new().num_threads(1).build();
-        let pools = (0..cpu.threads()).map(single);
-        let pools = pools
-            .collect::<Result<_, _>>()
-            .map_err(|error| EngineError::Device {
-                device: "cpu".to_owned(),
-                reason: error.to_string(),
-            })?;
-        Ok(Self::Apart(pools))
+        let pools = (0..cpu.threads()).map(|_| pool(Some(1)));
+        Ok(Self::Apart(pools.collect::<Result<_, _>>()?))
     }
 
     /// Whether the threads are to share each of `rows` rows, there being fewer than threads: the bits are the same.

@@ -55,8 +55,22 @@ impl Sketch {
             Model::CnnEmnist => self.cnn_emnist(outputs),
             Model::Lenet => self.lenet(outputs),
             Model::Resnet(resnet) => self.resnet(resnet, outputs),
-            Model::CharLstm(lstm) => self.char_lstm(lstm, classes),
-            Model::WordLstm(lstm) => self.word_lstm(lstm, classes),
+            Model::CharLstm(CharLstm {
+                embedding,
+                hidden,
+                layers,
+                loss,
+            })
+            | Model::WordLstm(WordLstm {
+                embedding,
+                hidden,
+                layers,
+                loss,
+            }) => {
+                self.embedding(classes, *embedding);
+                self.recurrent(*layers, *hidden, loss.judges_every_position());
+                self.dense_at_each_place(classes);
+            }
             Model::Own(_) => unreachable!("models of a user's own have no layers to draw"),
         }
     }
@@ -180,18 +194,6 @@ impl Sketch {
             },
             _ => square(size, stride, size / 2),
         }
-    }
-
-    fn char_lstm(&mut self, lstm: &CharLstm, symbols: usize) {
-        self.embedding(symbols, lstm.embedding);
-        self.recurrent(lstm.layers, lstm.hidden, lstm.loss.judges_every_position());
-        self.dense_at_each_place(symbols);
-    }
-
-    fn word_lstm(&mut self, lstm: &WordLstm, symbols: usize) {
-        self.embedding(symbols, lstm.embedding);
-        self.recurrent(lstm.layers, lstm.hidden, lstm.loss.judges_every_position());
-        self.dense_at_each_place(symbols);
     }
 
     fn recurrent(&mut self, layers: usize, hidden: usize, every_position: bool) {

@@ -1,12 +1,11 @@
 //! Models of a program's own that compute many rows at once in host memory, from numbers to numbers.
 
-use super::parameter::{Parameter, arrange};
+use super::parameter::{Parameter, arrange, draw};
+use super::trial::{self, TRIED};
 use super::{Body, Network};
 use crate::error::EngineError;
 use crate::network::layout::Layout;
-use crate::network::loss::Loss;
 use crate::processor::row_memory::RowMemory;
-use crate::stream::{Key, Purpose, stream};
 use meshfold_data::Input;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -95,12 +94,6 @@ pub(crate) struct HostBody {
     parameters: Vec<Parameter>,
 }
 
-/// Examples that a model is tried on.
-const TRIED: usize = 3;
-/// How far the outputs of a row may differ with what else is in the stack, relative to their size or one: products of
-/// another shape are summed in another order.
-const TOLERANCE: f32 = 1e-2;
-
 impl Network {
     /// Fits a model that computes rows in host memory to examples of `input` in `classes` classes. It is scored by the
     /// cross-entropy of one output per class.
@@ -118,21 +111,12 @@ impl Network {
         let layout = Arc::new(arrange(&parameters)?);
         let body = Arc::new(HostBody { model, parameters });
         body.try_out(&layout, input, classes)?;
-        Ok(Self {
-            body: Body::Host(body),
-            layout,
-            input,
-            classes,
-            positions: 1,
-            loss: Loss::CrossEntropy,
-            drops_out: false,
-            precision: Default::default(),
-        })
+        Ok(Self::of_body(Body::Host(body), layout, input, classes))
     }
 }
 
 impl HostBody {
-    /// Draws one initial model, `[P_pad]`. Every parameter has a stream of its own.
+    /// One initial model, `[P_pad]`: what the model starts from, or drawn as its parameters say.
     ///
     /// # Errors
     /// Those of the model; [`EngineError::OwnModel`] if it starts from what does not fit its parameters.
@@ -142,21 +126,10 @@ impl HostBody {
         seed: u64,
         row: u32,
     ) -> Result<Vec<f32>, EngineError> {
-        let mut values = vec![0.0; layout.width()];
         let Some(given) = self.model.initial(seed, row)? else {
-            for (layer, (block, parameter)) in
-                (0..).zip(layout.blocks().iter().zip(&self.parameters))
-            {
-                let key = Key {
-                    row,
-                    layer,
-                    ..Key::default()
-                };
-                let mut rng = stream(seed, Purpose::Initialisation, key);
-                parameter.initial.draw(&mut values[block.range()], &mut rng);
-            }
-            return Ok(values);
+            return Ok(draw(&self.parameters, layout, seed, row));
         };
+        let mut values = vec![0.0; layout.width()];
         if given.len() != self.parameters.len() {
             return refuse(format!(
                 "it starts from {} parameters, but it has {}",
@@ -183,9 +156,7 @@ impl HostBody {
         let models = [0, 1].map(|row| self.initialise(layout, 0, row));
         let [first, second] = models;
         let values: Arc<RowMemory> = Arc::new([first?, second?].concat().into());
-        let x: Vec<f32> = (0..2 * TRIED * features)
-            .map(|at| made_up(input, classes, at))
-            .collect();
+        let x = trial::examples(input, classes);
         let of = |first: usize, rows: usize| {
             let models = LentRows {
                 values: values.clone(),
@@ -209,33 +180,17 @@ impl HostBody {
             Ok(outputs)
         };
         let (both, second) = (outputs(0, 2)?, outputs(1, 1)?);
-        let beside = &both[TRIED * classes..];
-        let differs = |(beside, alone): (&f32, &f32)| {
-            (beside - alone).abs() > TOLERANCE * alone.abs().max(1.0)
-        };
-        if beside.iter().zip(&second).any(differs) {
-            return refuse(
-                "the outputs of a row change with the rows beside it: its arrays must keep the rows, their first dimension, \
-                 apart"
-                    .to_owned(),
-            );
-        }
+        trial::expect_apart(&both, &second, "arrays")?;
         let (models, examples) = of(0, 2);
-        let labels: Vec<u16> = (0..2 * TRIED).map(|at| (at % classes) as u16).collect();
+        let labels: Vec<u16> = (0..2 * TRIED)
+            .map(|at| (at % classes.max(1)) as u16)
+            .collect();
         let mut row_gradient = vec![0.0; width];
         let mut take = |losses: &[f32], gradients: &[ReturnedGradient<'_>]| {
             let taken = RowGradients::new(layout, 2, losses, gradients)?;
             (0..2).try_for_each(|row| taken.read(row, row, &mut row_gradient))
         };
         self.model.gradients(models, examples, &labels, &mut take)
-    }
-}
-
-/// Number `at` of an example that nobody has seen.
-fn made_up(input: Input, classes: usize, at: usize) -> f32 {
-    match input {
-        Input::Numbers(_) => (at * 7919 % 101) as f32 / 101.0 - 0.5,
-        Input::Tokens { .. } => (at * 7919 % classes.max(1)) as f32,
     }
 }
 

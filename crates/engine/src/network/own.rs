@@ -12,7 +12,6 @@ pub use row_by_row::RowByRow;
 
 pub(crate) use body::Own;
 
-use super::loss::Loss;
 use super::own_models::OwnModels;
 use super::parameter::Parameter;
 use super::{Body, Network};
@@ -97,16 +96,13 @@ impl Network {
         classes: usize,
     ) -> Result<Self, EngineError> {
         let own = Own::new(model, input, classes)?;
-        Ok(Self {
-            layout: own.layout.clone(),
-            body: Body::Own(Arc::new(own)),
+        let layout = own.layout.clone();
+        Ok(Self::of_body(
+            Body::Own(Arc::new(own)),
+            layout,
             input,
             classes,
-            positions: 1,
-            loss: Loss::CrossEntropy,
-            drops_out: false,
-            precision: Default::default(),
-        })
+        ))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::initial::Initial;
 use crate::error::EngineError;
 use crate::network::layout::Layout;
+use crate::stream::{Key, Purpose, stream};
 use std::collections::BTreeSet;
 
 /// A named parameter of a model of the user's own.
@@ -62,6 +63,21 @@ pub(crate) fn arrange(parameters: &[Parameter]) -> Result<Layout, EngineError> {
         layout.push(name.clone(), size / columns, *columns);
     }
     Ok(layout)
+}
+
+/// Draws a model of `parameters`, `[P_pad]`. Every parameter has a stream of its own.
+pub(crate) fn draw(parameters: &[Parameter], layout: &Layout, seed: u64, row: u32) -> Vec<f32> {
+    let mut values = vec![0.0; layout.width()];
+    for (layer, (block, parameter)) in (0..).zip(layout.blocks().iter().zip(parameters)) {
+        let key = Key {
+            row,
+            layer,
+            ..Key::default()
+        };
+        let mut rng = stream(seed, Purpose::Initialisation, key);
+        parameter.initial.draw(&mut values[block.range()], &mut rng);
+    }
+    values
 }
 
 /// Far beyond any memory, and short of overflow.

@@ -157,3 +157,57 @@ fn what_does_not_fit_the_examples_is_refused() {
     assert!(refused(&resnet(12, 2), small).contains("10 or 18"));
     assert!(refused(&resnet(10, 3), small).contains("divisor"));
 }
+
+#[test]
+fn sizes_beyond_any_machine_are_refused_at_their_setting() {
+    let at = |model: &Model, input, expected: &str| {
+        let error = Network::new(model, input, 10).unwrap_err();
+        let EngineError::ModelSetting { path, .. } = &error else {
+            panic!("{error}")
+        };
+        assert_eq!(path, expected, "{error}");
+    };
+    let image = Input::Numbers(Shape::flat(784));
+    let width = 1 << 62;
+    at(&mlp(&[5, width], 0.0), image, "hidden.1");
+    let resnet = Resnet {
+        width,
+        ..Resnet::default()
+    };
+    at(&Model::Resnet(resnet), image, "width");
+    let (pool_padding, norm) = (2, NormPlace::default());
+    let lenet = GnLenet { pool_padding, norm };
+    at(&Model::GnLenet(lenet), image, "pool_padding");
+    let tokens = Input::Tokens { window: 5 };
+    for (embedding, hidden, layers, path) in [
+        (width, 4, 1, "embedding"),
+        (4, width, 1, "hidden"),
+        (4, 4, 1_000_000_000_000, "layers"),
+    ] {
+        let chars = CharLstm {
+            embedding,
+            hidden,
+            layers,
+            ..CharLstm::default()
+        };
+        at(&Model::CharLstm(chars), tokens, path);
+        let words = WordLstm {
+            embedding,
+            hidden,
+            layers,
+            ..WordLstm::default()
+        };
+        at(&Model::WordLstm(words), tokens, path);
+    }
+    // The most that is let through is counted without overflow.
+    let (embedding, hidden, layers) = (MOST_UNITS, MOST_UNITS, MOST_LAYERS);
+    let largest = CharLstm {
+        embedding,
+        hidden,
+        layers,
+        ..CharLstm::default()
+    };
+    let largest = Network::new(&Model::CharLstm(largest), tokens, 10).unwrap();
+    assert!(largest.layout().parameters() > MOST_LAYERS << 50);
+    assert!(largest.flop_per_step(20) > 1e20);
+}

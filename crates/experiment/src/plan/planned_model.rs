@@ -11,9 +11,6 @@ use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
 use crate::plan::planned_data::json;
 
-/// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
-const MOST_UNITS: usize = 1 << 24;
-
 /// The networks made so far, by dataset and model.
 #[derive(Debug, Default)]
 pub(crate) struct Networks(HashMap<String, Network>);
@@ -55,16 +52,6 @@ fn network(run: &Resolved<'_>, outline: &DatasetSummary) -> Result<Network, Conf
             known: own_models.names().map(str::to_owned).collect(),
         };
         return Err(run.error(fault, "model.own"));
-    }
-    if let Model::Mlp(mlp) = &run.config.model
-        && let Some(index) = mlp.hidden.iter().position(|units| *units > MOST_UNITS)
-    {
-        let needed = format!("at most {MOST_UNITS} units in a layer");
-        return Err(run.wrong(
-            &format!("model.mlp.hidden.{index}"),
-            mlp.hidden[index],
-            needed,
-        ));
     }
     let network = own_models.network(&run.config.model, outline.input(), outline.classes());
     let network = network.map_err(|error| {

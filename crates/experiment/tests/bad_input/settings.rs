@@ -139,8 +139,7 @@ fn numbers_that_stand_for_themselves_are_checked() {
     let name = "name: found the text \"../up\", needed the name of a folder: at most 200 bytes, without `/`, `\\` or control characters, \
                 not starting with a dot";
     expect(&with("name", "name: ../up"), name, 1, "../up", "");
-    let wide =
-        "model.mlp.hidden.1: found 1000000000000000000, needed at most 16777216 units in a layer";
+    let wide = "units of a layer: 1000000000000000000, but it must be at most 16777216";
     let source = with("model", "model: {mlp: {hidden: [20, 1000000000000000000]}}");
     expect(&source, wide, 5, "1000000000000000000", "");
     let all = "dropout: 1, but it must be at least 0 and below 1";
@@ -163,6 +162,12 @@ fn models_that_cannot_be_point_at_the_value_to_blame() {
     let depth = "resnet depth: 12, but it must be 10 or 18";
     let source = with("model", "model: {resnet: {depth: 12}}");
     expect(&source, depth, 5, "12", "");
+    let padding = "pool_padding: 3, but it must be at most 1, half the side of the 3 x 3 places under a maximum";
+    let source = with("model", "model: {gn_lenet: {pool_padding: 3}}");
+    expect(&source, padding, 5, "3", "");
+    let wide = "units of a layer: 4611686018427387904, but it must be at most 16777216";
+    let source = with("model", "model: {resnet: {width: 4611686018427387904}}");
+    expect(&source, wide, 5, "4611686018427387904", "");
     let groups = with(
         "model",
         "model: {resnet: {depth: 10, width: 12, groups: 8}}",

@@ -6,14 +6,9 @@ use crate::error::EngineError;
 use crate::network::layout::Layout;
 use crate::network::own_body::OwnBody;
 use crate::network::parameter::{Parameter, arrange};
+use crate::network::trial::{self, TRIED};
 use meshfold_data::Input;
 use std::sync::Arc;
-
-/// Examples that a model is tried on.
-const TRIED: usize = 3;
-/// How far the outputs of a row may differ with what else is in the stack, relative to their size or one: products of
-/// another shape are summed in another order.
-const TOLERANCE: f32 = 1e-2;
 
 /// A user's own model and the parameters that it has for a dataset.
 #[derive(Debug, Clone)]
@@ -61,10 +56,8 @@ impl Own {
     /// Holds the outputs of a row beside another against its outputs alone, and looks whether they can be differentiated.
     fn try_out(&self, input: Input) -> Result<(), EngineError> {
         let width = input.features();
-        let models = [self.initialise(1, 0), self.initialise(1, 1)].concat();
-        let x: Vec<f32> = (0..2 * TRIED * width)
-            .map(|at| self.made_up(input, at))
-            .collect();
+        let models = [self.initialise(0, 0), self.initialise(0, 1)].concat();
+        let x = trial::examples(input, self.classes);
         let outputs = |rows: std::ops::Range<usize>| {
             let count = rows.len();
             let models = &models[rows.start * self.layout.width()..][..count * self.layout.width()];
@@ -74,25 +67,6 @@ impl Own {
             Ok(host(tape.outputs()))
         };
         let (both, second) = (outputs(0..2)?, outputs(1..2)?);
-        let beside = &both[TRIED * self.classes..];
-        let differs = |(beside, alone): (&f32, &f32)| {
-            (beside - alone).abs() > TOLERANCE * alone.abs().max(1.0)
-        };
-        match beside.iter().zip(&second).any(differs) {
-            false => Ok(()),
-            true => Err(EngineError::OwnModel {
-                reason: "the outputs of a row change with the rows beside it: its tensors must keep the rows, their first \
-                         dimension, apart"
-                    .to_owned(),
-            }),
-        }
-    }
-
-    /// Number `at` of an example that nobody has seen.
-    fn made_up(&self, input: Input, at: usize) -> f32 {
-        match input {
-            Input::Numbers(_) => (at * 7919 % 101) as f32 / 101.0 - 0.5,
-            Input::Tokens { .. } => (at * 7919 % self.classes.max(1)) as f32,
-        }
+        trial::expect_apart(&both, &second, "tensors")
     }
 }

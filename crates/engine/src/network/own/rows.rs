@@ -6,25 +6,13 @@ use super::tape::Tape;
 use crate::error::EngineError;
 use crate::network::layout::{Block, Layout};
 use crate::network::own_body::{OwnBody, OwnPass};
-use crate::stream::{Key, Purpose, stream};
+use crate::network::parameter::draw;
 use burn::tensor::{Device, Tensor, TensorData};
 use std::sync::Arc;
 
 impl OwnBody for Own {
-    /// Every parameter has a stream of its own.
     fn initialise(&self, seed: u64, row: u32) -> Vec<f32> {
-        let mut values = vec![0.0; self.layout.width()];
-        let blocks = self.layout.blocks().iter();
-        for (layer, (block, parameter)) in (0..).zip(blocks.zip(self.parameters())) {
-            let key = Key {
-                row,
-                layer,
-                ..Key::default()
-            };
-            let mut rng = stream(seed, Purpose::Initialisation, key);
-            parameter.initial.draw(&mut values[block.range()], &mut rng);
-        }
-        values
+        draw(self.parameters(), &self.layout, seed, row)
     }
 
     fn outputs(&self, row: &[f32], x: &[f32], batch: usize) -> Result<Vec<f32>, EngineError> {
