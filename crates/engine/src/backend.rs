@@ -1,7 +1,9 @@
-//! What a device must be able to do. The processor is one implementation, GPUs are another.
+//! What a device must be able to do. The processor is one implementation, GPUs are another, and ranks, which each have one of these,
+//! are a third.
 //!
-//! A third is a folder of its own with three types: a [`Backend`] that opens the device, the [`Rows`] of a stack there, and
-//! a [`Trainer`]. Then [`Device::open`](crate::Device::open) gets one arm.
+//! One more is a folder of its own with three types: a [`Backend`] that opens the device, the [`Rows`] of a stack there, and
+//! a [`Trainer`]. Then [`Device::open`](crate::Device::open) gets one arm. To hold the rows of a rank, it has an `Inner` as well, for
+//! [`Device::over_ranks`](crate::Device::over_ranks).
 
 pub(crate) mod rows;
 pub(crate) mod trainer;

@@ -146,7 +146,9 @@ pub enum EngineError {
         device: String,
     },
     /// A model stopped being finite.
-    #[error("the model of row {row} is not finite since round {round}")]
+    #[error(
+        "the model of row {row} became infinite or NaN in round {round}: lower the learning rate, or set `clip_norm`"
+    )]
     NonFinite {
         /// First round in which the loss or the model was not finite.
         round: usize,

@@ -1,4 +1,4 @@
-//! Host kernels. With `shared_memory`, the only place of the engine with `unsafe` code.
+//! Host kernels. With `shared_memory` and `ranks::machine`, the only place of the engine with `unsafe` code.
 //!
 //! Products are tiles of registers, written once over [`pulp`]'s vectors and compiled for each instruction set.
 //! Every output is one chain of fused multiply-adds in ascending order of the summed index, so its bits do not

@@ -7,7 +7,8 @@
 //! rounding, and the same bits for the same seed on one device kind.
 //!
 //! The feature `own-models`, which `gpu` includes, adds models of a user's own, written with burn (`OwnModel`, `RowByRow`), burn
-//! itself as `burn`, and `Stack::tensor`.
+//! itself as `burn`, and `Stack::tensor`; a [`HostModel`] needs no feature. `vulkan` compiles the kernels of a GPU to SPIR-V, `cuda`
+//! runs them through CUDA, and `mpi` deals a run over processes of MPI.
 
 mod backend;
 mod batched;

@@ -197,6 +197,12 @@ impl Network {
         }
     }
 
+    /// Whether a step needs the gradient of all parameters at once, before any of them moves: it is clipped to `clip_norm`, a correction
+    /// or a pull is added to it if `adds`, or a model of the user's own gives it.
+    pub(crate) fn needs_whole_gradient(&self, clip_norm: Option<f32>, adds: bool) -> bool {
+        clip_norm.is_some() || adds || self.own_model().is_some()
+    }
+
     /// The layers, each after those that it reads; a model of the user's own has none.
     pub(crate) fn nodes(&self) -> &[Node] {
         match &self.body {

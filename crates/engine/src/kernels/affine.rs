@@ -10,8 +10,7 @@ use pulp::Simd;
 /// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`.
 ///
 /// `x` is `[rows, inner]` with rows `x_stride` apart, `w` `[inner, columns]` without gaps, `y` `[rows, columns]` with rows
-/// `y_stride` apart. Where columns of `x` are
-/// `listed`, the sums are over those.
+/// `y_stride` apart. Where there is a `subset` of the columns of `x`, the sums are over those.
 #[derive(Debug)]
 pub(crate) struct Affine<'a> {
     pub(crate) x: &'a [f32],

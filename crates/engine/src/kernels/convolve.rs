@@ -50,9 +50,7 @@ impl ProductKernel for Convolve<'_> {
             self.y.len() >= lines * across * self.columns,
             "y is too short"
         );
-        if let SumStart::Bias(bias) = self.start {
-            assert!(bias.len() >= self.columns, "bias is too short");
-        }
+        assert!(self.start.holds(self.columns), "bias is too short");
         let panel = Panel {
             x: self.x.as_ptr(),
             x_stride: self.stride.1 * channels,

@@ -4,7 +4,7 @@ use super::norm;
 use crate::backend::rows::HeavyBall;
 use crate::cpu::Cpu;
 use crate::network::layout::Layout;
-use crate::stack::quantiser::{NormScope, Quantiser, uniform};
+use crate::stack::quantiser::{Quantiser, uniform};
 use rayon::prelude::*;
 
 /// Parameters per block.
@@ -165,12 +165,7 @@ pub(crate) fn quantize(cpu: &Cpu, rows: &mut [f32], layout: &Layout, quantiser: 
         rows.par_chunks_exact_mut(layout.width())
             .zip(&quantiser.keys)
             .for_each(|(row, key)| {
-                // Padding is zero and adds nothing to the norm of a whole row.
-                let scopes: Vec<std::ops::Range<usize>> = match quantiser.norm {
-                    NormScope::Model => std::iter::once(0..layout.width()).collect(),
-                    NormScope::Layer => layout.blocks().iter().map(|block| block.range()).collect(),
-                };
-                for scope in scopes {
+                for scope in quantiser.scopes(layout) {
                     let first = scope.start;
                     cpu.instructions().vectorize(
                         #[inline(always)]

@@ -12,7 +12,7 @@ use pulp::Simd;
 ///
 /// `d` is `[rows, columns]` contiguous, `g` is `[inner, columns]`. `x` is `[rows, inner]` in lines of `line` rows: rows are
 /// `x_stride` apart within a line and lines `line_stride`, so that the windows of a convolution are rows that overlap. Where
-/// columns of `x` are `listed`, it is those rows of `g` alone.
+/// there is a `subset` of the columns of `x`, it is those rows of `g` alone.
 #[derive(Debug)]
 pub(crate) struct Outer<'a, U> {
     pub(crate) x: &'a [f32],

@@ -20,6 +20,17 @@ impl BatchScore {
     }
 }
 
+/// The largest of `row`, and where it is first; nowhere if none is above −∞ or equals itself.
+#[inline(always)]
+pub(super) fn first_largest(row: &[f32]) -> (f32, Option<usize>) {
+    let mut largest = f32::NEG_INFINITY;
+    for value in row {
+        largest = if *value > largest { *value } else { largest };
+    }
+    let first = row.iter().position(|value| *value == largest);
+    (largest, first)
+}
+
 /// Judges `logits` `[rows, classes]` against `labels` `[rows]`; with a `scale` the logits become the gradient
 /// `(softmax − onehot) · scale`.
 #[inline(always)]
@@ -33,12 +44,8 @@ pub(crate) fn cross_entropy(
     for (row, label) in logits.chunks_exact_mut(classes).zip(labels) {
         let label = usize::from(*label);
         let chosen = row[label];
-        let mut largest = f32::NEG_INFINITY;
-        for value in row.iter() {
-            largest = if *value > largest { *value } else { largest };
-        }
-        let correct = row.iter().position(|value| *value == largest) == Some(label);
-        outcome.correct += u32::from(correct);
+        let (largest, first) = first_largest(row);
+        outcome.correct += u32::from(first == Some(label));
         for value in row.iter_mut() {
             *value = exp(*value - largest);
         }

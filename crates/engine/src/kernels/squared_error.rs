@@ -1,6 +1,6 @@
 //! Half the squared distance from a target.
 
-use super::softmax::BatchScore;
+use super::softmax::{BatchScore, first_largest};
 use crate::network::model::Targets;
 
 /// Judges `outputs` `[rows, width]` against `labels` `[rows]` by `½ ‖output − target‖²`; with a `scale` the outputs
@@ -21,7 +21,7 @@ pub(crate) fn squared_error(
         let correct = match targets {
             Targets::OneHot => {
                 let label = usize::from(*label);
-                let correct = is_largest(row, label);
+                let correct = first_largest(row).1 == Some(label);
                 row[label] -= 1.0;
                 correct
             }
@@ -41,16 +41,6 @@ pub(crate) fn squared_error(
         outcome.correct += u32::from(correct);
     }
     outcome
-}
-
-/// Whether `row[at]` is the first of the largest values.
-#[inline(always)]
-fn is_largest(row: &[f32], at: usize) -> bool {
-    let mut largest = f32::NEG_INFINITY;
-    for value in row {
-        largest = if *value > largest { *value } else { largest };
-    }
-    row.iter().position(|value| *value == largest) == Some(at)
 }
 
 #[cfg(test)]

@@ -193,12 +193,11 @@ impl RankedTrainer {
             let tasks = all.tasks;
             on_devices.prepare(&self.world, self.inner.as_mut(), placement, tallies);
             let shard = |work: &RowWork| all.context.partition.shard(work.client as usize).len();
-            let busy = || tasks.rows.iter().filter(|work| work.amount != Amount::Idle);
-            if busy().any(|work| tasks.sgd.steps_on(done(work).amount, shard(work)) > 0) {
+            let steps = |work| tasks.sgd.steps_on(done(work).amount, shard(work));
+            if tasks.rows.iter().any(|work| steps(work) > 0) {
                 on_devices.train(tasks.round);
             }
-            let batches = busy().map(|work| tasks.sgd.batch_on(shard(work)));
-            return batches.max().unwrap_or(0);
+            return tasks.largest_batch(all.context.partition);
         }
         self.tell(tallies, |row, owner| placement.owner(row) != owner as usize);
         let rows = placement.rows();

@@ -1,8 +1,10 @@
 //! The unbiased quantiser of DFedRW.
 
+use crate::network::layout::{Block, Layout};
 use crate::stream::threefry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// What one norm is sent for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +32,14 @@ pub struct Quantiser {
 }
 
 impl Quantiser {
+    /// The floats of a row laid out by `layout` that have a norm each. Padding is zero and adds nothing to that of a whole row.
+    pub(crate) fn scopes(&self, layout: &Layout) -> Vec<Range<usize>> {
+        match self.norm {
+            NormScope::Model => std::iter::once(0..layout.width()).collect(),
+            NormScope::Layer => layout.blocks().iter().map(Block::range).collect(),
+        }
+    }
+
     /// Levels of the magnitude, `1/s = 2^(b−1) − 1`.
     pub fn levels(&self) -> f32 {
         ((1u32 << (self.bits - 1)) - 1) as f32

@@ -131,7 +131,11 @@ impl Stack {
     ///
     /// # Source
     /// DFedRW, section V, equation (12); unbiased, with the variance bound of Lemma 3.
+    ///
+    /// # Panics
+    /// If there is not one key per row.
     pub fn quantize(&mut self, quantiser: &Quantiser) {
+        assert_eq!(quantiser.keys.len(), self.rows, "one key per row");
         self.storage.quantize(&self.layout, quantiser);
     }
 
@@ -145,12 +149,20 @@ impl Stack {
     }
 
     /// The mean over the rows that `alive` names: a stack of one row.
+    ///
+    /// # Panics
+    /// If `alive` does not say it of every row.
     pub fn mean_row(&self, alive: &[bool]) -> Self {
+        assert_eq!(alive.len(), self.rows, "every row is alive or not");
         self.beside(self.storage.mean(&shares(alive)), 1)
     }
 
     /// Consensus distance of the rows that `alive` names: `sqrt(1/R Σ ‖w_i − w̄‖²)`. Waits for the device.
+    ///
+    /// # Panics
+    /// If `alive` does not say it of every row.
     pub fn consensus_distance(&self, alive: &[bool]) -> f64 {
+        assert_eq!(alive.len(), self.rows, "every row is alive or not");
         let squares = self.storage.squared_distances(&shares(alive));
         let living = squares
             .iter()
@@ -160,8 +172,9 @@ impl Stack {
         (living.sum::<f64>() / count(alive)).sqrt()
     }
 
-    /// Squared Euclidean norm of each row, `‖row_i‖²`, summed in double precision. Waits for the device.
-    pub fn row_norms(&self) -> Vec<f64> {
+    /// Squared Euclidean norm of each row, `‖row_i‖²`. Waits for the device. On the processor it is summed in double precision; on a GPU in
+    /// single precision, what rounding loses being carried along.
+    pub fn squared_row_norms(&self) -> Vec<f64> {
         self.storage.squared_norms()
     }
 

@@ -81,10 +81,9 @@ pub(crate) fn bytes(gpu: &Gpu, network: &Network, workload: &WorkloadSize<'_>) -
     let most = workspace_bytes(gpu);
     let blocks = block(network, workload.rows, workload.batch, most);
     let evaluation = block(network, workload.rows, workload.tests.clamp(1, CHUNK), most);
-    let written = workload.sgd.clip_norm.is_some()
+    let written = network.needs_whole_gradient(workload.sgd.clip_norm, workload.adds)
         || workload.batch > blocks.examples
-        || !layers_step_at_once(network)
-        || network.own_model().is_some();
+        || !layers_step_at_once(network);
     let stacks = u64::from(workload.sgd.momentum > 0.0) + u64::from(written);
     let row = (network.layout().width() * size_of::<f32>()) as u64;
     let stored = workload.stored as u64;

@@ -12,6 +12,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// How far a row has come through its data; enough to go on after a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -36,15 +37,47 @@ impl Position {
         if sgd.draw == Draw::WithReplacement || size == shard {
             return u64::from(steps) * size as u64;
         }
-        let goes_on = self.client == row.client && matches!(row.amount, Amount::Steps(_));
-        let first = if goes_on { self.taken as usize } else { 0 };
-        let (per_pass, begun) = (shard.div_ceil(size), first / size);
+        let mut start = *self;
+        start.begin(row);
+        let (per_pass, begun) = (shard.div_ceil(size), start.taken as usize / size);
         let last = begun + steps as usize;
         let until = |batches: usize| {
             let (passes, batches) = (batches / per_pass, batches % per_pass);
             passes * shard + (batches * size).min(shard)
         };
         (until(last) - until(begun)) as u64
+    }
+
+    /// Leaves the pass in progress if `work`, which is not idle, is for another client or in whole passes; says whether it did.
+    fn begin(&mut self, work: &RowWork) -> bool {
+        let leaves = self.client != work.client || matches!(work.amount, Amount::Epochs(_));
+        if leaves {
+            self.client = work.client;
+            self.taken = 0;
+        }
+        leaves
+    }
+
+    /// Moves on by a batch from a shard of `shard` examples. Returns which of the pass in progress it takes, if it is from one,
+    /// and whether it ends an epoch.
+    fn advance(&mut self, sgd: &Sgd, shard: usize) -> (Option<Range<usize>>, bool) {
+        let size = sgd.batch_on(shard);
+        let mut taken = None;
+        let ends_epoch = if sgd.draw == Draw::WithReplacement {
+            (self.steps + 1).is_multiple_of(shard.div_ceil(size) as u64)
+        } else if size == shard {
+            true
+        } else {
+            let first = self.taken as usize;
+            let last = (first + size).min(shard);
+            self.passes += u32::from(first == 0);
+            self.taken = if last == shard { 0 } else { last as u32 };
+            taken = Some(first..last);
+            last == shard
+        };
+        self.steps += 1;
+        self.epochs += u64::from(ends_epoch);
+        (taken, ends_epoch)
     }
 
     /// Whether a row that trains on shards of `partition` can be at this position.
@@ -96,7 +129,6 @@ pub(crate) struct Batches<'a> {
     shard: &'a [u32],
     sgd: &'a Sgd,
     key: RowKey,
-    rounds: u64,
     left: u32,
     rate_scale: f32,
     done: Progress,
@@ -162,26 +194,18 @@ impl ShardPass {
         self
     }
 
-    fn begin(&mut self, shard: &[u32], key: RowKey) {
+    /// Puts the shard into the order of the pass in progress.
+    fn draw_order(&mut self, shard: &[u32], key: RowKey) {
+        let key_of_pass = Key {
+            row: key.row,
+            step: self.position.passes - 1,
+            ..Key::default()
+        };
         self.order.clear();
         self.order.extend_from_slice(shard);
         self.order
-            .shuffle(&mut order_stream(key, self.position.passes));
-        self.position.passes += 1;
-        self.position.taken = 0;
+            .shuffle(&mut stream(key.seed, Purpose::Batches, key_of_pass));
     }
-}
-
-fn order_stream(key: RowKey, pass: u32) -> ChaCha8Rng {
-    stream(
-        key.seed,
-        Purpose::Batches,
-        Key {
-            row: key.row,
-            step: pass,
-            ..Key::default()
-        },
-    )
 }
 
 impl<'a> Batches<'a> {
@@ -193,14 +217,11 @@ impl<'a> Batches<'a> {
         key: RowKey,
     ) -> Self {
         let RowCall {
-            work: RowWork { client, amount },
+            work,
             shard,
             rounds,
         } = call;
-        let restart = pass.position.client != client || matches!(amount, Amount::Epochs(_));
-        if restart && amount != Amount::Idle {
-            pass.position.client = client;
-            pass.position.taken = 0;
+        if work.amount != Amount::Idle && pass.position.begin(&work) {
             pass.order.clear();
         }
         let replacement = (sgd.draw == Draw::WithReplacement).then(|| {
@@ -214,13 +235,12 @@ impl<'a> Batches<'a> {
         });
         let done = pass.position.progress(rounds);
         Self {
-            left: sgd.steps_on(amount, shard.len()),
+            left: sgd.steps_on(work.amount, shard.len()),
             rate_scale: 1.0,
             pass,
             shard,
             sgd,
             key,
-            rounds,
             done,
             replacement,
         }
@@ -238,44 +258,30 @@ impl<'a> Batches<'a> {
     pub(crate) fn next(&mut self, indices: &mut Vec<u32>) -> Option<StepPlan> {
         self.left = self.left.checked_sub(1)?;
         let rate = self.rate_scale * self.sgd.learning_rate.at(&self.done) as f32;
-        let size = self.sgd.batch_on(self.shard.len());
-        indices.clear();
-        let ends_epoch = if size == self.shard.len() && self.replacement.is_none() {
-            indices.extend_from_slice(self.shard);
-            true
-        } else if let Some(rng) = &mut self.replacement {
-            indices.extend((0..size).map(|_| self.shard[rng.random_range(0..self.shard.len())]));
-            let per_epoch = self.shard.len().div_ceil(size) as u64;
-            (self.pass.position.steps + 1).is_multiple_of(per_epoch)
-        } else {
-            if self.pass.position.taken as usize >= self.pass.order.len() {
-                self.pass.begin(self.shard, self.key);
-            }
-            let first = self.pass.position.taken as usize;
-            let last = (first + size).min(self.shard.len());
-            indices.extend_from_slice(&self.pass.order[first..last]);
-            self.pass.position.taken = last as u32;
-            if last == self.shard.len() {
-                self.pass.position.taken = 0;
-                self.pass.order.clear();
-            }
-            last == self.shard.len()
-        };
         let plan = StepPlan {
             rate,
             key: self.key,
             step: self.pass.position.steps,
         };
-        self.advance(u64::from(ends_epoch));
-        Some(plan)
-    }
-
-    fn advance(&mut self, epochs: u64) {
-        self.pass.position.steps += 1;
-        self.pass.position.epochs += epochs;
-        self.done.rounds = self.rounds;
+        let (taken, ends_epoch) = self.pass.position.advance(self.sgd, self.shard.len());
+        indices.clear();
+        if let Some(rng) = &mut self.replacement {
+            let size = self.sgd.batch_on(self.shard.len());
+            indices.extend((0..size).map(|_| self.shard[rng.random_range(0..self.shard.len())]));
+        } else if let Some(taken) = taken {
+            if taken.start == 0 {
+                self.pass.draw_order(self.shard, self.key);
+            }
+            indices.extend_from_slice(&self.pass.order[taken]);
+            if ends_epoch {
+                self.pass.order.clear();
+            }
+        } else {
+            indices.extend_from_slice(self.shard);
+        }
         self.done.steps = self.done.steps.map(|steps| steps + 1);
-        self.done.epochs = self.done.epochs.map(|done| done + epochs);
+        self.done.epochs = self.done.epochs.map(|done| done + u64::from(ends_epoch));
+        Some(plan)
     }
 }
 

@@ -145,7 +145,7 @@ impl Learner {
         if let Velocity::Kept(kept) = &velocity {
             self.check(stack, work, &[Some(kept)])?;
         }
-        let steps = self.count(work, |learner, row| learner.steps_of(row, work.sgd));
+        let steps = self.count(work);
         let call = self.call(stack.rows());
         let (rows, tasks) = (work.rows_of(stack, velocity), work.tasks());
         call.trainer
@@ -159,7 +159,12 @@ impl Learner {
     /// As [`Learner::train`].
     pub fn gradients(&mut self, stack: &Stack, work: &LocalWork<'_>) -> Result<Stack, EngineError> {
         self.check(stack, work, &[])?;
-        self.count(work, |_, row| u32::from(row.amount != Amount::Idle));
+        let rows: Vec<RowWork> = work.rows.iter().map(RowWork::one_step).collect();
+        let work = &LocalWork {
+            rows: &rows,
+            ..*work
+        };
+        self.count(work);
         let mut gradients = Stack::zeros(stack.device(), stack.layout(), stack.rows());
         let rows = GradientRows {
             models: stack.storage(),
@@ -179,24 +184,12 @@ impl Learner {
     ///
     /// # Errors
     /// [`EngineError::RowCount`] if there is not one client per row, [`EngineError::Client`] if one does not exist,
-    /// [`EngineError::Device`] if the shards are more than a kernel can see at once.
+    /// [`EngineError::Setting`] if the rows are not the network's, [`EngineError::Device`] if the shards are more than a kernel can
+    /// see at once.
     pub fn shard_gradients(&self, stack: &Stack, clients: &[u32]) -> Result<Stack, EngineError> {
-        if clients.len() != stack.rows() {
-            return Err(EngineError::RowCount {
-                verb: "shard_gradients",
-                found: clients.len(),
-                rows: stack.rows(),
-            });
-        }
-        let count = self.problem.partition.clients();
-        let missing = |client: &u32| *client as usize >= count;
-        if let Some(row) = clients.iter().position(missing) {
-            return Err(EngineError::Client {
-                row,
-                client: clients[row] as usize,
-                reason: "does not exist",
-            });
-        }
+        self.check_models(stack)?;
+        stack.expect_per_row("shard_gradients", clients.len())?;
+        self.check_clients(clients.iter().copied())?;
         let mut gradients = Stack::zeros(stack.device(), stack.layout(), stack.rows());
         let rows = GradientRows {
             models: stack.storage(),
@@ -207,25 +200,23 @@ impl Learner {
         Ok(gradients)
     }
 
-    /// Judges every row on `split`, or on its examples `subset`. Waits for the device.
+    /// Judges every row on `split`, or on its examples `subset`; shards are judged whole. Waits for the device.
     ///
     /// # Errors
-    /// [`EngineError::RowCount`] if shards are asked for and not one client per row is named.
+    /// [`EngineError::RowCount`] if shards are asked for and not one client per row is named, [`EngineError::Client`] if one does not
+    /// exist, [`EngineError::Setting`] if the rows are not the network's or there are no such examples.
     pub fn evaluate(
         &mut self,
         stack: &Stack,
         split: Split<'_>,
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
-        if let Split::Shards(clients) = split
-            && clients.len() != stack.rows()
-        {
-            return Err(EngineError::RowCount {
-                verb: "evaluate",
-                found: clients.len(),
-                rows: stack.rows(),
-            });
+        self.check_models(stack)?;
+        if let Split::Shards(clients) = split {
+            stack.expect_per_row("evaluate", clients.len())?;
+            self.check_clients(clients.iter().copied())?;
         }
+        self.check_subset(split, subset)?;
         let call = self.call(stack.rows());
         call.trainer
             .evaluate(call.context, stack.storage(), split, subset)

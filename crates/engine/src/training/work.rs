@@ -1,6 +1,7 @@
 //! What the rows of a stack are to do between two exchanges.
 
 use super::schedule::LearningRate;
+use meshfold_data::Partition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +87,8 @@ pub struct WorkloadSize<'a> {
     pub tests: usize,
     /// Bytes of the examples as they are stored.
     pub stored: usize,
+    /// Whether a correction or a pull is added to gradients.
+    pub adds: bool,
 }
 
 /// What the rows of a stack are to do in one call, whatever is added to their gradients.
@@ -100,6 +103,16 @@ pub(crate) struct Tasks<'a> {
 }
 
 impl Tasks<'_> {
+    /// Examples of the largest batch of rows that are not idle; 0 if all are.
+    pub(crate) fn largest_batch(&self, partition: &Partition) -> usize {
+        let busy = self.rows.iter().filter(|work| work.amount != Amount::Idle);
+        let batch = |work: &RowWork| {
+            let shard = partition.shard(work.client as usize);
+            self.sgd.batch_on(shard.len())
+        };
+        busy.map(batch).max().unwrap_or(0)
+    }
+
     /// What the learning rate of row `row` is multiplied by.
     pub(crate) fn rate_scale(&self, row: usize) -> f32 {
         self.rate_scales.map_or(1.0, |scales| scales[row])

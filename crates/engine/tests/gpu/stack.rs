@@ -126,7 +126,12 @@ fn means_and_distances_agree() {
         let alive = [true, true, false, true, true, false, true];
         let mut values = models.mean_row(&alive).to_host();
         values.push(models.consensus_distance(&alive) as f32);
-        values.extend(models.row_norms().iter().map(|norm| (*norm * 0.01) as f32));
+        values.extend(
+            models
+                .squared_row_norms()
+                .iter()
+                .map(|norm| (*norm * 0.01) as f32),
+        );
         values
     });
 }

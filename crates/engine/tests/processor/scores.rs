@@ -159,6 +159,34 @@ fn validation_examples_are_judged_as_test_examples_are() {
 }
 
 #[test]
+fn examples_and_clients_that_there_are_not_are_refused() {
+    let mut learner = learner(&cpu(1, None), &mlp(), &[9, 9]);
+    let stack = learner.initial(2, Start::Same).unwrap();
+    let tests = learner.splits().test.len();
+    let beyond = [0, tests as u32];
+    for (split, subset, reason) in [
+        (
+            Split::Test,
+            Some(&beyond[..]),
+            format!("number {tests} of {tests}"),
+        ),
+        (
+            Split::Shards(&[0, 1]),
+            Some(&[0]),
+            "some of those of shards".to_owned(),
+        ),
+        (
+            Split::Shards(&[0, 2]),
+            None,
+            "client 2, which does not exist".to_owned(),
+        ),
+    ] {
+        let refusal = learner.evaluate(&stack, split, subset).unwrap_err();
+        assert!(refusal.to_string().contains(&reason), "{refusal}");
+    }
+}
+
+#[test]
 fn a_single_logit_is_judged_as_two_would_be() {
     let mut learner = learner_of_classes(&cpu(2, None), &dnn8(), &[9], 2);
     assert_eq!(learner.network().outputs(), 1);

@@ -3,9 +3,9 @@
 use crate::support::*;
 use meshfold_data::{Consensus, DataFolder, DatasetConfig};
 use meshfold_engine::{
-    Amount, Anchor, Draw, EngineError, Instructions, Learner, LearningRate, Linear, LocalWork, Mlp,
-    Model, Network, Per, Restart, RowWork, Schedule, Sgd, Split, Stack, Start, Step, Targets,
-    Velocity,
+    Amount, Anchor, Draw, EngineError, Instructions, Layout, Learner, LearningRate, Linear,
+    LocalWork, Mlp, Model, Network, Per, Restart, RowWork, Schedule, Sgd, Split, Stack, Start,
+    Step, Targets, Velocity,
 };
 use std::sync::Arc;
 
@@ -482,4 +482,41 @@ fn work_that_does_not_fit_is_refused() {
             ..
         })
     ));
+    let mut idle = fine.clone();
+    idle[3] = RowWork {
+        client: 9,
+        amount: Amount::Idle,
+    };
+    assert!(matches!(
+        learner.train(&mut stack, Velocity::Fresh, &work(1, &idle, &rule)),
+        Err(EngineError::Client { row: 3, .. })
+    ));
+    let mut narrow = Layout::default();
+    narrow.push("weight", 2, 2);
+    let mut narrow = Stack::zeros(learner.device(), &Arc::new(narrow), 4);
+    let refused = learner.train(&mut narrow, Velocity::Fresh, &work(1, &fine, &rule));
+    assert!(matches!(
+        refused,
+        Err(EngineError::Setting { what: "models", .. })
+    ));
+}
+
+#[test]
+fn a_gradient_counts_the_examples_of_one_step_that_goes_on_through_the_pass() {
+    let shard = |amount| {
+        let mut learner = learner(&cpu(1, None), &mlp(), &[13]);
+        let stack = learner.initial(1, Start::Same).unwrap();
+        let rows = [RowWork { client: 0, amount }];
+        let rule = sgd(5, 0.0);
+        let mut seen = Vec::new();
+        for round in 1..=4 {
+            learner
+                .gradients(&stack, &work(round, &rows, &rule))
+                .unwrap();
+            seen.push(learner.tally().examples_seen);
+        }
+        seen
+    };
+    assert_eq!(shard(Amount::Steps(3)), [5, 10, 13, 18]);
+    assert_eq!(shard(Amount::Epochs(1)), [5, 10, 13, 18]);
 }

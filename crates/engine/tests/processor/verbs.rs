@@ -357,10 +357,10 @@ fn rounding_draws_are_uniform() {
 fn row_norms_are_sums_of_squares_in_double_precision() {
     let layout = layout(&[7, 401, 1]);
     let width = layout.width();
-    let reference = stack(&cpu(1, None), &layout, 5, 3).row_norms();
+    let reference = stack(&cpu(1, None), &layout, 5, 3).squared_row_norms();
     for threads in [1, 2] {
         let stack = stack(&cpu(threads, None), &layout, 5, 3);
-        let norms = stack.row_norms();
+        let norms = stack.squared_row_norms();
         assert_eq!(norms, reference);
         for (row, norm) in stack.to_host().chunks_exact(width).zip(norms) {
             let squares = row.iter().map(|w| f64::from(*w) * f64::from(*w));
@@ -375,7 +375,11 @@ fn only_rows_outside_the_ball_are_projected_onto_it() {
     let layout = layout(&[7, 401, 1]);
     let width = layout.width();
     let (first, longest) = (stack(&cpu(1, None), &layout, 5, 3), 11.8f32);
-    let norms: Vec<f64> = first.row_norms().iter().map(|norm| norm.sqrt()).collect();
+    let norms: Vec<f64> = first
+        .squared_row_norms()
+        .iter()
+        .map(|norm| norm.sqrt())
+        .collect();
     let longer = norms.iter().filter(|norm| **norm > f64::from(longest));
     assert!((1..5).contains(&longer.count()), "{norms:?}");
     for threads in [1, 2] {
@@ -396,7 +400,7 @@ fn only_rows_outside_the_ball_are_projected_onto_it() {
                 );
             }
         }
-        let again = projected.row_norms();
+        let again = projected.squared_row_norms();
         // The scale is rounded to f32, as each product is.
         let most = f64::from(longest) * (1.0 + 1e-6);
         assert!(again.iter().all(|norm| norm.sqrt() <= most), "{again:?}");

@@ -20,6 +20,8 @@ pub(crate) struct WorkingMemory<'a> {
     tests: usize,
     /// Bytes of all examples' features.
     stored: usize,
+    /// Whether the method adds to gradients.
+    adds: bool,
 }
 
 impl<'a> WorkingMemory<'a> {
@@ -46,6 +48,7 @@ impl<'a> WorkingMemory<'a> {
             tests: config.evaluate.most_examples(tests)
                 + config.evaluate.most_validation(outline.validation()),
             stored: outline.feature_bytes(),
+            adds: method.profile().adds_to_gradients,
             sgd,
         }
     }
@@ -75,6 +78,7 @@ impl<'a> WorkingMemory<'a> {
             batch: self.batch,
             tests: self.tests,
             stored,
+            adds: self.adds,
             sgd: &self.sgd,
         };
         match self.device {

@@ -99,7 +99,7 @@ impl BoundMeasurements {
 
     /// `Σ_j q_j f_j` of a model `[1, P]`, weight decay included.
     fn loss(&self, learner: &mut Learner, model: &Stack) -> Result<f64, EngineError> {
-        let mut loss = 0.5 * self.decay * model.row_norms()[0];
+        let mut loss = 0.5 * self.decay * model.squared_row_norms()[0];
         for some in self.clients.chunks(ROWS) {
             let copies = model.gather(&vec![0; some.len()])?;
             let clients: Vec<u32> = some.iter().map(|(client, _)| *client).collect();

@@ -188,10 +188,10 @@ impl TheoryMeasurements {
         let mut squares = Vec::with_capacity(clients.len());
         for client in clients {
             let gradient = learner.shard_gradients(&mean, &[client])?;
-            squares.extend(gradient.row_norms());
+            squares.extend(gradient.squared_row_norms());
             whole.add_scaled(&gradient, &[share])?;
         }
-        let global = whole.row_norms()[0];
+        let global = whole.squared_row_norms()[0];
         if let (true, Ok(dissimilarity)) = (
             self.asks(Quantity::Dissimilarity),
             local_dissimilarity(&squares, global),
@@ -237,7 +237,9 @@ impl TheoryMeasurements {
 /// `‖∇F_i(w_i)‖²` of every client's row on its own shard, `[N]`.
 fn own_gradients(learner: &Learner, models: &Stack) -> Result<Vec<f64>, EngineError> {
     let clients: Vec<u32> = (0..models.rows() as u32).collect();
-    Ok(learner.shard_gradients(models, &clients)?.row_norms())
+    Ok(learner
+        .shard_gradients(models, &clients)?
+        .squared_row_norms())
 }
 
 /// Mean and largest value.

@@ -247,7 +247,9 @@ fn a_model_that_is_not_finite_ends_the_run_with_its_records_and_the_round() {
         panic!("{:?}", report.ending)
     };
     assert!(
-        error.to_string().contains("not finite since round 1"),
+        error
+            .to_string()
+            .contains("became infinite or NaN in round 1"),
         "{error}"
     );
     assert_eq!(rounds(&report), [0]);

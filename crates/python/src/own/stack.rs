@@ -272,7 +272,7 @@ impl PyStack {
     /// The Euclidean norm of each row, `[R]`.
     fn norms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let stack = self.stack()?;
-        let norms = py.detach(|| stack.row_norms());
+        let norms = py.detach(|| stack.squared_row_norms());
         Ok(PyArray1::from_iter(py, norms.into_iter().map(f64::sqrt)))
     }
 

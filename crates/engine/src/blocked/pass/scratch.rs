@@ -123,7 +123,8 @@ pub(crate) fn floats(network: &Network, workload: &WorkloadSize<'_>) -> usize {
     // The next batch is read while this one goes back.
     let back = batch * (given - last + network.inputs());
     let row = network.layout().width();
-    let written = workload.sgd.clip_norm.is_some() || workload.batch > stages.piece;
+    let written = network.needs_whole_gradient(workload.sgd.clip_norm, workload.adds)
+        || workload.batch > stages.piece;
     let rows = usize::from(workload.sgd.momentum > 0.0) + usize::from(written);
     // What is multiplied in pairs is half as long, along either side of a matrix.
     let pairs = match network.precision() {
@@ -218,6 +219,7 @@ mod tests {
             batch: 20,
             tests: 1000,
             stored: 0,
+            adds: false,
         }
     }
 
@@ -239,6 +241,11 @@ mod tests {
         };
         let rows = 2 * network.layout().width();
         assert_eq!(floats(&network, &workload(&moving)), given + rows);
+        let adding = WorkloadSize {
+            adds: true,
+            ..workload(&plain)
+        };
+        assert_eq!(floats(&network, &adding), given + rows / 2);
     }
 
     #[test]

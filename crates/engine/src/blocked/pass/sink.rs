@@ -33,7 +33,8 @@ pub(crate) enum Sink<'a> {
     },
 }
 
-/// One product of the backward pass, `xᵀ · d`; rows of `x` are `x_stride` apart. If columns of `x` are `listed`, it is those rows alone.
+/// One product of the backward pass, `xᵀ · d`; rows of `x` are `x_stride` apart. Where there is a `subset` of
+/// the columns of `x`, it is those rows alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Product<'a> {
     /// That of both operands; in bfloat16 a row holds pairs of their rows.

@@ -40,10 +40,9 @@ impl RowTrainer<'_> {
                 &mut own[..]
             }
         };
-        let fused = self.gradients.passes.network.own_model().is_none()
-            && self.sgd.clip_norm.is_none()
-            && terms.correction.is_none()
-            && terms.anchor.is_none();
+        let adds = terms.correction.is_some() || terms.anchor.is_some();
+        let network = self.gradients.passes.network;
+        let fused = !network.needs_whole_gradient(self.sgd.clip_norm, adds);
         let (mut next, mut begun) = (batches.next(&mut scratch.indices), false);
         while let Some(plan) = next {
             let count = scratch.indices.len();

@@ -30,14 +30,10 @@ impl<'a> Draws<'a> {
         schedule: usize,
     ) -> Self {
         let shard = |task: &RowWork| context.partition.shard(task.client as usize).len();
-        let busy = || tasks.rows.iter().filter(|task| task.amount != Amount::Idle);
-        let width = busy()
-            .map(|task| tasks.sgd.batch_on(shard(task)))
-            .max()
-            .unwrap_or(0)
-            .max(context.largest_batch)
-            .max(1);
-        let left = busy()
+        let busy = tasks.rows.iter().filter(|task| task.amount != Amount::Idle);
+        let width = tasks.largest_batch(context.partition);
+        let width = width.max(context.largest_batch).max(1);
+        let left = busy
             .map(|task| tasks.sgd.steps_on(task.amount, shard(task)))
             .max()
             .unwrap_or(0) as usize;

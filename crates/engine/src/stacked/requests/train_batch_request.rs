@@ -173,10 +173,8 @@ impl Job<'_> {
 
     /// Whether nothing but momentum and decay acts on the gradients, so that layers may step as they have them.
     fn steps_at_once(&self) -> bool {
-        let acts = self.rule.clip_norm.is_some()
-            || self.arenas.correction.is_some()
-            || self.arenas.anchor.is_some();
-        !acts && self.network.own_model().is_none()
+        let adds = self.arenas.correction.is_some() || self.arenas.anchor.is_some();
+        !self.network.needs_whole_gradient(self.rule.clip_norm, adds)
     }
 
     /// Leaves the gradients of every row's batch, clipped, in `gradients`.

@@ -3,14 +3,13 @@
 use super::finite::is_finite;
 use super::norms::norms;
 use crate::network::layout::Layout;
-use crate::stack::quantiser::{NormScope, Quantiser};
+use crate::stack::quantiser::Quantiser;
 use crate::stacked::device::launch::line;
 use crate::stacked::device::memory::{Memory, cube_mut, tensor};
 use crate::stacked::device::threefry::threefry;
 use crate::stacked::device::trace::moves;
 use burn::tensor::Tensor;
 use cubecl::prelude::*;
-use std::ops::Range;
 
 #[cube(launch)]
 fn quantize_kernel(
@@ -47,12 +46,7 @@ pub(crate) fn quantize(models: Tensor<2>, layout: &Layout, quantiser: &Quantiser
     let [rows, width] = models.dims();
     let models = cube_mut(models);
     let keys = Memory::of(&models).upload_words(&quantiser.keys.concat());
-    // Padding is zero and adds nothing to the norm of a whole row.
-    let scopes: Vec<Range<usize>> = match quantiser.norm {
-        NormScope::Model => std::iter::once(0..width).collect(),
-        NormScope::Layer => layout.blocks().iter().map(|block| block.range()).collect(),
-    };
-    for scope in scopes {
+    for scope in quantiser.scopes(layout) {
         let norms = norms(&models, 0..rows, width, scope.clone());
         let (count, dim) = line(&models.client, rows * scope.len());
         moves(rows * scope.len(), rows * scope.len());
@@ -76,6 +70,7 @@ pub(crate) fn quantize(models: Tensor<2>, layout: &Layout, quantiser: &Quantiser
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stack::quantiser::NormScope;
     use crate::stacked::device::memory::read;
     use crate::stacked::device::test_device::{gpu, numbers, stacked};
 

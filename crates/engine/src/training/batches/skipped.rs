@@ -1,7 +1,6 @@
 //! The way of a row that another process trains: where it stands is known without drawing anything.
 
-use super::{Amount, Draw, RowKey, RowWork, Sgd, ShardPass, order_stream};
-use rand::seq::SliceRandom;
+use super::{Amount, RowKey, RowWork, Sgd, ShardPass};
 
 impl ShardPass {
     /// Moves on as the batches of `work` on a shard of `shard` examples would. The order of the pass in progress is not drawn:
@@ -11,25 +10,9 @@ impl ShardPass {
             return;
         }
         self.order.clear();
-        let position = &mut self.position;
-        if position.client != work.client || matches!(work.amount, Amount::Epochs(_)) {
-            position.client = work.client;
-            position.taken = 0;
-        }
-        let size = sgd.batch_on(shard);
+        self.position.begin(work);
         for _ in 0..sgd.steps_on(work.amount, shard) {
-            let ends_epoch = if sgd.draw == Draw::WithReplacement {
-                (position.steps + 1).is_multiple_of(shard.div_ceil(size) as u64)
-            } else if size == shard {
-                true
-            } else {
-                position.passes += u32::from(position.taken == 0);
-                let last = (position.taken as usize + size).min(shard);
-                position.taken = if last == shard { 0 } else { last as u32 };
-                last == shard
-            };
-            position.steps += 1;
-            position.epochs += u64::from(ends_epoch);
+            self.position.advance(sgd, shard);
         }
     }
 
@@ -37,9 +20,8 @@ impl ShardPass {
     pub(crate) fn redraw(&mut self, key: RowKey, shard: impl FnOnce(u32) -> Vec<u32>) {
         let is_missing = self.position.taken > 0 && self.order.is_empty();
         if is_missing {
-            self.order = shard(self.position.client);
-            self.order
-                .shuffle(&mut order_stream(key, self.position.passes - 1));
+            let shard = shard(self.position.client);
+            self.draw_order(&shard, key);
         }
     }
 }

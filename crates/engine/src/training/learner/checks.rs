@@ -5,8 +5,10 @@ use crate::device::Device;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stack::Stack;
+use crate::training::context::no_validation;
 use crate::training::local_work::LocalWork;
-use crate::training::work::{Amount, BatchSize};
+use crate::training::score::Split;
+use crate::training::work::{Amount, BatchSize, RowWork};
 use meshfold_data::Splits;
 
 impl Learner {
@@ -20,13 +22,8 @@ impl Learner {
         work: &LocalWork<'_>,
         others: &[Option<&Stack>],
     ) -> Result<(), EngineError> {
-        if work.rows.len() != stack.rows() {
-            return Err(EngineError::RowCount {
-                verb: "train",
-                found: work.rows.len(),
-                rows: stack.rows(),
-            });
-        }
+        self.check_models(stack)?;
+        stack.expect_per_row("train", work.rows.len())?;
         if let Some(scales) = work.rate_scales {
             stack.expect_per_row("train", scales.len())?;
         }
@@ -45,32 +42,95 @@ impl Learner {
                 needed: "at least 1",
             });
         }
-        self.check_clients(work)
+        self.check_clients(work.rows.iter().map(|task| task.client))?;
+        let is_empty = |task: &RowWork| {
+            let shard = self.problem.partition.shard(task.client as usize);
+            task.amount != Amount::Idle && shard.is_empty()
+        };
+        match work.rows.iter().position(is_empty) {
+            None => Ok(()),
+            Some(row) => Err(EngineError::Client {
+                row,
+                client: work.rows[row].client as usize,
+                reason: "holds no examples",
+            }),
+        }
     }
 
-    /// Whether every row that is not idle works for a client with examples.
-    fn check_clients(&self, work: &LocalWork<'_>) -> Result<(), EngineError> {
-        for (row, task) in work
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, task)| task.amount != Amount::Idle)
-        {
-            let client = task.client as usize;
-            let reason = if client >= self.problem.partition.clients() {
-                "does not exist"
-            } else if self.problem.partition.shard(client).is_empty() {
-                "holds no examples"
-            } else {
-                continue;
-            };
-            return Err(EngineError::Client {
+    /// Whether the rows of `stack` are models of the network.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`] if they are not.
+    pub(super) fn check_models(&self, stack: &Stack) -> Result<(), EngineError> {
+        let (found, needed) = (stack.layout(), self.problem.network.layout());
+        if found.width() == needed.width() {
+            return Ok(());
+        }
+        Err(EngineError::Setting {
+            what: "models",
+            found: format!(
+                "rows of {} numbers where the network has {}",
+                found.width(),
+                needed.width()
+            ),
+            needed: "laid out as the network is",
+        })
+    }
+
+    /// Whether the client of every row exists.
+    ///
+    /// # Errors
+    /// [`EngineError::Client`] if one does not.
+    pub(super) fn check_clients(
+        &self,
+        of_rows: impl Iterator<Item = u32>,
+    ) -> Result<(), EngineError> {
+        let count = self.problem.partition.clients();
+        let mut clients = of_rows.map(|client| client as usize).enumerate();
+        match clients.find(|(_, client)| *client >= count) {
+            None => Ok(()),
+            Some((row, client)) => Err(EngineError::Client {
                 row,
                 client,
-                reason,
-            });
+                reason: "does not exist",
+            }),
         }
-        Ok(())
+    }
+
+    /// Whether `split` has the examples `subset`.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`] if it has not, or is of shards, of which no part is judged.
+    pub(super) fn check_subset(
+        &self,
+        split: Split<'_>,
+        subset: Option<&[u32]>,
+    ) -> Result<(), EngineError> {
+        let Some(subset) = subset else { return Ok(()) };
+        let splits = &self.problem.splits;
+        let (found, needed) = match split {
+            Split::Shards(_) => ("some of those of shards".to_owned(), "all of them"),
+            Split::Test | Split::Validation | Split::Train => {
+                let examples = match split {
+                    Split::Test => Some(&splits.test),
+                    Split::Validation => splits.validation.as_ref(),
+                    Split::Train | Split::Shards(_) => Some(&splits.train),
+                };
+                let count = examples.ok_or_else(no_validation)?.len();
+                let Some(beyond) = subset.iter().find(|index| **index as usize >= count) else {
+                    return Ok(());
+                };
+                (
+                    format!("number {beyond} of {count}, counted from 0"),
+                    "there",
+                )
+            }
+        };
+        Err(EngineError::Setting {
+            what: "examples to judge by",
+            found,
+            needed,
+        })
     }
 }
 
@@ -79,12 +139,14 @@ impl Learner {
 /// # Errors
 /// [`EngineError::Setting`] if it cannot.
 pub(super) fn check_examples(network: &Network, splits: &Splits) -> Result<(), EngineError> {
-    for (found, needed) in [
-        (splits.train.width(), network.inputs()),
-        (splits.test.width(), network.inputs()),
-        (splits.train.classes(), network.classes()),
-        (splits.test.classes(), network.classes()),
-    ] {
+    let all = || {
+        [&splits.train, &splits.test]
+            .into_iter()
+            .chain(&splits.validation)
+    };
+    let widths = all().map(|examples| (examples.width(), network.inputs()));
+    let classes = all().map(|examples| (examples.classes(), network.classes()));
+    for (found, needed) in widths.chain(classes) {
         if found != needed {
             return Err(EngineError::Setting {
                 what: "examples",
@@ -93,7 +155,7 @@ pub(super) fn check_examples(network: &Network, splits: &Splits) -> Result<(), E
             });
         }
     }
-    for examples in [&splits.train, &splits.test] {
+    for examples in all() {
         if !network.reads(examples.input()) {
             return Err(EngineError::Setting {
                 what: "examples",

@@ -6,7 +6,6 @@ use crate::stack::Stack;
 use crate::training::batches::ShardPass;
 use crate::training::local_work::LocalWork;
 use crate::training::tally::{RowTally, Tally};
-use crate::training::work::RowWork;
 
 impl Learner {
     /// Work done so far and the mean training loss since the last call. Waits for the device.
@@ -59,12 +58,9 @@ impl Learner {
     }
 
     /// Adds the work to the counts; returns the steps of each row.
-    pub(super) fn count(
-        &mut self,
-        work: &LocalWork<'_>,
-        steps: impl Fn(&Self, &RowWork) -> u32,
-    ) -> Vec<u32> {
-        let counted: Vec<u32> = work.rows.iter().map(|row| steps(self, row)).collect();
+    pub(super) fn count(&mut self, work: &LocalWork<'_>) -> Vec<u32> {
+        let steps = |row| self.steps_of(row, work.sgd);
+        let counted: Vec<u32> = work.rows.iter().map(steps).collect();
         for (index, (row, steps)) in work.rows.iter().zip(&counted).enumerate() {
             let shard = self.problem.partition.shard(row.client as usize).len();
             let position = self.passes.get(index).map(ShardPass::position);
