@@ -1,8 +1,10 @@
 //! The tables over all runs of an experiment as Parquet files: `metrics.parquet` and `clients.parquet`.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use meshfold_experiment::files::whole_file::{persist, temporary};
+use meshfold_experiment::plain_write_error;
 use meshfold_experiment::results::RecordedRun;
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
@@ -28,7 +30,7 @@ pub enum CombineError {
         /// The file.
         path: PathBuf,
         /// What stands in the way.
-        source: ParquetError,
+        source: io::Error,
     },
 }
 
@@ -48,19 +50,20 @@ fn write(folder: &Path, name: &str, combined: CombinedTable<'_>) -> Result<(), C
     let path = folder.join(format!("{name}.parquet"));
     let failed = |source| CombineError::Write {
         path: path.clone(),
-        source,
+        source: plain_write_error(source),
     };
-    let mut file = temporary(folder).map_err(|error| failed(error.into()))?;
+    let damaged = |error: ParquetError| failed(io::Error::other(error));
+    let mut file = temporary(folder).map_err(failed)?;
     let columns = combined.columns();
-    let mut table = ParquetTable::new(file.as_file_mut(), name, columns).map_err(failed)?;
+    let mut table = ParquetTable::new(file.as_file_mut(), name, columns).map_err(damaged)?;
     let indices: Vec<usize> = (0..combined.runs()).collect();
     for some in indices.chunks(rayon::current_num_threads()) {
         let read = some.par_iter().map(|index| combined.cells(*index));
         let read: Vec<Vec<Cells>> = read.collect::<Result<_, TableError>>()?;
         for cells in read {
-            table.write(&cells).map_err(failed)?;
+            table.write(&cells).map_err(damaged)?;
         }
     }
-    table.close().map_err(failed)?;
-    persist(file, &path).map_err(|error| failed(error.into()))
+    table.close().map_err(damaged)?;
+    persist(file, &path).map_err(failed)
 }

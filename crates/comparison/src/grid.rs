@@ -1,8 +1,8 @@
 //! A table in words.
 
+use meshfold_experiment::results::FigureKind;
 use meshfold_statistics::{Estimate, Paired};
 
-use crate::judged::more_is_better;
 use crate::table::{Outcome, Row, Table};
 
 /// Titles, and for each row its cells.
@@ -59,7 +59,7 @@ impl Grid {
                  pairs; p: paired t test, two-sided, not corrected for several comparisons", request.over
             ));
         }
-        let percent = request.metric.contains("accuracy");
+        let percent = FigureKind::of(&request.metric) == FigureKind::Share;
         let with_comparison = request.compare.is_some();
         let rows = table.rows.iter().map(|row| GridRow {
             cells: cells(row, percent, with_comparison),
@@ -154,7 +154,7 @@ fn is_best(row: &Row, table: &Table) -> bool {
         Outcome::Figure(estimate) => estimate.map(|estimate| estimate.mean),
         Outcome::Target(_) => None,
     };
-    let sign = if more_is_better(&table.request.metric) {
+    let sign = if FigureKind::of(&table.request.metric).more_is_better() {
         1.0
     } else {
         -1.0

@@ -1,6 +1,6 @@
 //! One run, with the numbers that a table takes of it.
 
-use meshfold_experiment::results::{Figures, RecordedRun};
+use meshfold_experiment::results::{FigureKind, Figures, RecordedRun};
 
 use crate::at::At;
 use crate::error::TableError;
@@ -39,18 +39,11 @@ impl Judged {
 
     /// The first evaluation at which `metric` is at least `target`, or at most if less is better.
     pub(crate) fn reaching(&self, metric: &str, target: f64) -> Option<&Figures> {
-        let is_there = |value: f64| match more_is_better(metric) {
-            true => value >= target,
-            false => value <= target,
-        };
+        let kind = FigureKind::of(metric);
+        let is_there = |value: f64| kind.reaches(value, target);
         let mut figures = self.figures.iter();
         figures.find(|figures| figures.get(metric).is_some_and(|value| is_there(*value)))
     }
-}
-
-/// Accuracies should be high, all other figures low.
-pub(crate) fn more_is_better(metric: &str) -> bool {
-    metric.contains("accuracy")
 }
 
 /// Requires that one of `runs` measured `metric`.

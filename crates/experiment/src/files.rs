@@ -2,7 +2,7 @@
 
 pub(crate) mod guarded;
 pub mod sha256;
-pub(crate) mod text_file;
+pub mod text_file;
 pub mod whole_file;
 pub(crate) mod write_error;
 

@@ -3,7 +3,7 @@
 //! A method reports its round as ordered phases of computing and of messages ([`meshfold_algorithms::Traffic`]). A barrier
 //! stands between phases: a phase lasts as long as its slowest client, node or edge, and a round is the sum of its phases.
 //!
-//! A new kind of link is one file below `network/`, its `mod` line here, and a variant with its match arms in `links.rs`.
+//! A new kind of link is one file below `network/`, its `mod` line here, and a variant with its match arms in `link_model.rs`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

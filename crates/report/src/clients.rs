@@ -2,6 +2,7 @@
 
 use crate::document::Section;
 use crate::error::ReportError;
+use crate::evenly::evenly;
 use crate::runs::group::Group;
 use maud::{Markup, html};
 use meshfold_experiment::results::{Holdings, Names, RecordedRun, ResultsError};
@@ -159,13 +160,7 @@ fn curves(run: &RecordedRun) -> Result<Option<Curves>, ResultsError> {
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect();
-    let last = rounds.len().saturating_sub(1);
-    let kept: Vec<i64> = match last < POINTS {
-        true => rounds,
-        false => (0..POINTS)
-            .map(|point| rounds[point * last / (POINTS - 1)])
-            .collect(),
-    };
+    let kept: Vec<i64> = evenly(&rounds, POINTS).into_iter().copied().collect();
     let places: BTreeMap<i64, usize> = kept
         .iter()
         .enumerate()

@@ -22,6 +22,7 @@ mod churn_page;
 mod clients;
 mod document;
 mod error;
+mod evenly;
 mod follower;
 mod left_out;
 mod overlay;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meshfold_experiment::results::Figures;
+use meshfold_experiment::results::{FigureKind, Figures};
 use meshfold_figure::{Axis, COLOURS, Curve, Figure, Legend, Point, Scale, Size, Unit};
 use meshfold_statistics::Estimate;
 
@@ -91,9 +91,10 @@ fn svg(figure: &str, lines: &[Line]) -> String {
         scale: Scale::Linear,
         limits: None,
     };
-    let unit = match figure.contains("accuracy") {
-        true => Unit::Share,
-        false => Unit::Number,
+    let unit = match FigureKind::of(figure) {
+        FigureKind::Share => Unit::Share,
+        FigureKind::Seconds => Unit::Of("s"),
+        FigureKind::Nats | FigureKind::Bytes | FigureKind::Number => Unit::Number,
     };
     Figure {
         size: Size::millimetres(150.0, 95.0),

@@ -1,7 +1,7 @@
 //! How a value is read from the records of a run.
 
 use meshfold_experiment::RunPlan;
-use meshfold_experiment::results::Figures;
+use meshfold_experiment::results::{FigureKind, Figures};
 use serde::Deserialize;
 
 /// How a value is read. Figures go by their names in `metrics.jsonl`.
@@ -28,7 +28,7 @@ pub enum Reading {
         /// Last round.
         to: u64,
     },
-    /// What another figure is when this one first reaches a level.
+    /// What another figure is when this one first reaches a level: an accuracy from below, other figures from above.
     First {
         /// The figure.
         figure: String,
@@ -96,8 +96,11 @@ impl Reading {
                 reaches,
                 gives,
             } => {
-                let reached =
-                    |record: &&Figures| record.get(figure).is_some_and(|value| value >= reaches);
+                let kind = FigureKind::of(figure);
+                let reached = |record: &&Figures| {
+                    let value = record.get(figure);
+                    value.is_some_and(|value| kind.reaches(*value, *reaches))
+                };
                 records.iter().find(reached)?.get(gives).copied()
             }
             Self::Plan(_) => None,
@@ -125,6 +128,7 @@ mod tests {
                 ("round", round),
                 ("test_accuracy", accuracy),
                 ("simulated_seconds", 10.0 * round),
+                ("test_loss", 1.0 - accuracy),
             ];
             Figures::from(figures.map(|(name, value)| (name.to_owned(), value)))
         };
@@ -170,6 +174,13 @@ mod tests {
         };
         assert_eq!(read(first(0.6)), Some(50.0));
         assert_eq!(read(first(0.8)), None);
+        let first_loss = |reaches| Reading::First {
+            figure: "test_loss".to_owned(),
+            reaches,
+            gives: "round".to_owned(),
+        };
+        assert_eq!(read(first_loss(0.45)), Some(5.0));
+        assert_eq!(read(first_loss(0.1)), None);
         assert_eq!(read(Reading::Last("own_accuracy".to_owned())), None);
     }
 }

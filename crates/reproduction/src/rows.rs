@@ -3,11 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use meshfold_experiment::files::text_file::read_text;
 use serde::Deserialize;
 
 use crate::claim::Claim;
 use crate::error::ReproductionError;
 use crate::reading::Reading;
+
+/// The most bytes that a file of rows may have.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The name of the value of a row that has only one.
 pub(crate) const ONLY_VALUE: &str = "value";
@@ -113,7 +117,7 @@ impl Rows {
     /// # Errors
     /// [`ReproductionError::Read`], [`ReproductionError::Form`] and [`ReproductionError::Row`].
     pub fn read(path: &Path) -> Result<Self, ReproductionError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ReproductionError::Read {
+        let text = read_text(path, MOST_BYTES).map_err(|source| ReproductionError::Read {
             path: path.to_owned(),
             source,
         })?;

@@ -1,5 +1,7 @@
 //! Values as a person reads them.
 
+use meshfold_experiment::results::FigureKind;
+
 /// In what a value is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
@@ -14,10 +16,10 @@ pub(crate) enum Unit {
 impl Unit {
     /// The unit of the figure `name`.
     pub(crate) fn of(name: &str) -> Self {
-        match name {
-            _ if name.contains("accuracy") => Self::Share,
-            _ if name.ends_with("seconds") => Self::Seconds,
-            _ => Self::Number,
+        match FigureKind::of(name) {
+            FigureKind::Share => Self::Share,
+            FigureKind::Seconds => Self::Seconds,
+            FigureKind::Nats | FigureKind::Bytes | FigureKind::Number => Self::Number,
         }
     }
 

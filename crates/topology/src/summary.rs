@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct OverlaySummary {
     /// Number of nodes.
     pub nodes: usize,
+    /// See [`Overlay::is_directed`]; written where it is so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub directed: bool,
     /// Number of edges; of a directed overlay, of arcs.
     pub edges: usize,
     /// See [`Overlay::is_connected`].
@@ -88,6 +91,7 @@ impl OverlaySummary {
         };
         let summary = Self {
             nodes: overlay.nodes(),
+            directed: overlay.is_directed(),
             edges: overlay.edge_count(),
             connected: overlay.is_connected(),
             degree,
@@ -114,5 +118,16 @@ impl OverlaySummary {
             edge_connectivity: overlay.edge_connectivity(),
         };
         Ok((summary, spectrum))
+    }
+
+    /// Whether every two nodes are neighbours, both ways in a directed overlay.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        let arcs = self.nodes.checked_mul(self.nodes.saturating_sub(1));
+        let counted = match self.directed {
+            true => Some(self.edges),
+            false => self.edges.checked_mul(2),
+        };
+        counted.is_some() && counted == arcs
     }
 }

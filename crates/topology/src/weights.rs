@@ -4,7 +4,7 @@
 //! `stationary` and `is_mean_when_complete`; `lib.rs` exports them. None of these matches has a wildcard, so that the compiler names
 //! what is missing.
 
-use crate::{MixingMatrix, Overlay, TopologyError};
+use crate::{MixingMatrix, Overlay, Topology, TopologyError};
 use meshfold_own::OwnPart;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -66,6 +66,16 @@ impl Default for Weights {
 }
 
 impl Weights {
+    /// The weights that suit the overlays of `topology`, where none are named.
+    #[must_use]
+    pub fn suited_to(topology: &Topology) -> Self {
+        match topology {
+            // Directed overlays have no symmetric weights.
+            Topology::OnePeer(_) => Self::Uniform(Uniform {}),
+            _ => Self::default(),
+        }
+    }
+
     /// The N x N mixing matrix of an overlay of N nodes.
     ///
     /// Where all weights are equal (a complete overlay under all but a chosen θ), it has the form

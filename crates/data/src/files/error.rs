@@ -96,7 +96,8 @@ pub enum DataError {
     },
     /// Processes that plan the same run ask for different datasets.
     #[error(
-        "rank {rank} has planned other runs than rank 0: start all ranks with the same files and arguments"
+        "rank {rank} has planned other runs than rank 0: start all ranks from the same program, on machines with the same \
+         instructions (or with `--cpu avx2`) or the same GPUs, with the same files and arguments"
     )]
     OtherDataset {
         /// The first one that differs from rank 0.

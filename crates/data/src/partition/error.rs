@@ -56,7 +56,7 @@ pub enum PartitionError {
     },
     /// More examples of a label are asked for than there are.
     #[error(
-        "partition: {asked} examples of label {label} asked for over all clients, {available} there are"
+        "partition: the clients ask for {asked} examples of label {label}, but there are only {available}"
     )]
     NotEnough {
         /// The label.
@@ -75,7 +75,9 @@ pub enum PartitionError {
         needed: usize,
     },
     /// The dataset does not say whose what is.
-    #[error("partition: the dataset does not say which {kind} an example is of")]
+    #[error(
+        "partition: the dataset does not say which {kind} an example belongs to; choose another partition, such as iid"
+    )]
     NoOwners {
         /// What an owner is called.
         kind: &'static str,

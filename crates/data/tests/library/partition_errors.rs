@@ -143,7 +143,7 @@ fn two_labels_that_are_not_there_are_named() {
     let uneven: Vec<u16> = (0..60).map(|i| u16::from(i > 8)).collect();
     assert_eq!(
         refusal(2, &uneven, 2),
-        "partition: 10 examples of label 0 asked for over all clients, 9 there are"
+        "partition: the clients ask for 10 examples of label 0, but there are only 9"
     );
 }
 
@@ -159,7 +159,7 @@ fn writers_that_are_not_there_are_named() {
     let unsigned = Labelled::new(&labels, 2);
     assert_eq!(
         refusal(None, unsigned),
-        "partition: the dataset does not say which writer an example is of"
+        "partition: the dataset does not say which writer an example belongs to; choose another partition, such as iid"
     );
     let signed = unsigned.with_owners(&writers);
     assert_eq!(
@@ -180,7 +180,7 @@ fn roles_and_users_are_called_so() {
     let nobodys = Labelled::new(&labels, 2);
     assert_eq!(
         refusal(Partitioner::ByRole(ByRole::default()), nobodys),
-        "partition: the dataset does not say which role an example is of"
+        "partition: the dataset does not say which role an example belongs to; choose another partition, such as iid"
     );
     let owned = nobodys.with_owners(&[3, 3, 5]);
     assert_eq!(
@@ -237,7 +237,7 @@ fn explicit_tables_that_do_not_fit_are_named() {
     };
     assert_eq!(
         refusal(counts(&[&[3, 1], &[3, 1]])).to_string(),
-        "partition: 6 examples of label 0 asked for over all clients, 5 there are"
+        "partition: the clients ask for 6 examples of label 0, but there are only 5"
     );
     assert_eq!(
         refusal(counts(&[&[3, 1], &[3]])).to_string(),

@@ -13,7 +13,7 @@ use crate::config::source::ExperimentSource;
 use crate::config::sweep::{self, Variation};
 use crate::config::tree::{Node, Value};
 use meshfold_algorithms::{Method, OverlayUse};
-use meshfold_topology::{Topology, Uniform, Weights};
+use meshfold_topology::{Topology, Weights};
 
 /// What an experiment's file and its overrides say: values with their places, not yet of any type.
 #[derive(Clone, Debug)]
@@ -121,12 +121,8 @@ impl<'a> Experiment<'a> {
 /// The mixing weights of an experiment that names none: those of the method, if it has weights of its own, or else those
 /// that suit the overlay. Nothing else decides them: a run has its weights in its configuration and in its planned overlay.
 fn usual_weights(method: &Method, topology: &Topology) -> Weights {
-    let suited = match topology {
-        // Directed overlays have no symmetric weights.
-        Topology::OnePeer(_) => Weights::Uniform(Uniform {}),
-        _ => Weights::default(),
-    };
-    method.profile().own_weights.unwrap_or(suited)
+    let own = method.profile().own_weights;
+    own.unwrap_or_else(|| Weights::suited_to(topology))
 }
 
 /// The values of the file of `source`.

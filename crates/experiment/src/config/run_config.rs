@@ -1,6 +1,6 @@
 //! The configuration of one run: every value that decides its result.
 
-use meshfold_algorithms::{Method, Stragglers};
+use meshfold_algorithms::{Method, Policy, Stragglers};
 use meshfold_data::{DatasetConfig, Partitioner};
 use meshfold_engine::{Model, Precision, Purpose};
 use meshfold_topology::{Failures, Topology, Weights};
@@ -51,7 +51,8 @@ pub struct RunConfig {
     /// The file of an edge list is given from the folder of the experiment's file, together with its SHA-256.
     #[serde(default)]
     pub topology: Option<Topology>,
-    /// Mixing weights on the overlay; `metropolis_hastings` where a topology is given without.
+    /// Mixing weights on the overlay; where a topology is given without, the method's own, or else `metropolis_hastings`, and
+    /// `uniform` on `one_peer`.
     #[serde(default)]
     pub weights: Option<Weights>,
     /// The model that is trained.
@@ -279,6 +280,13 @@ impl RunConfig {
     /// The seed of what is drawn for `purpose`.
     pub(crate) fn seed_of(&self, purpose: Purpose) -> u64 {
         self.seeds.of(purpose).unwrap_or(self.seed)
+    }
+
+    /// What becomes of stragglers, if there are any: what the configuration says, or else what the method does.
+    pub(crate) fn straggler_policy(&self) -> Option<Policy> {
+        let stragglers = self.stragglers.as_ref()?;
+        let usual = self.algorithm.profile().straggler_policy;
+        Some(stragglers.policy.unwrap_or(usual))
     }
 
     /// Reads the configuration of one run, such as a `config.yaml`; a variant may be bare, as in an experiment.

@@ -20,8 +20,8 @@ pub(crate) enum Bytes {
 /// The text of the file at `path`, if it has no more than `most` bytes.
 ///
 /// # Errors
-/// As [`read_bytes`]; a longer file, and bytes that are no UTF-8, with their place.
-pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
+/// Those of opening and reading; a folder; a longer file, and bytes that are no UTF-8, with their place.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let bytes = match read_bytes(path, most)? {
         Bytes::All(bytes) => bytes,
         Bytes::TooMany { known } => {

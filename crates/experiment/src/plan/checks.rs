@@ -200,7 +200,8 @@ fn own_weights(run: &Resolved<'_>) -> Result<(), ConfigError> {
 /// Checks who falls behind, and that the method can do with it what is asked.
 fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let config = &run.config;
-    let Some(stragglers) = &config.stragglers else {
+    let policy = config.straggler_policy();
+    let (Some(stragglers), Some(policy)) = (&config.stragglers, policy) else {
         return Ok(());
     };
     stragglers.check().map_err(|error| match &error {
@@ -211,9 +212,6 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         _ => run.error(error, "stragglers"),
     })?;
     let method = &config.algorithm;
-    let policy = stragglers
-        .policy
-        .unwrap_or(method.profile().straggler_policy);
     let partial = policy == Policy::Partial;
     let needed = match method.profile().stragglers {
         StragglerUnit::Walks if !partial => "`partial`: walks that are cut short count",
@@ -329,7 +327,7 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
         if failure.loses == Loses::Inputs && !is_gossip {
             let method = config.algorithm.name();
             let needed = format!(
-                "`everything`: {method} has no exchange in which clients take part that do not train"
+                "`everything`: in {method} a client that does not train takes no part in the exchange"
             );
             return Err(run.wrong(&format!("failures.{index}.loses"), "inputs", needed));
         }

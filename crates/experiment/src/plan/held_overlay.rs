@@ -48,11 +48,7 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
         .iter()
         .any(|failure| failure.edges.is_some());
     let fails = !config.failures.0.is_empty();
-    let policy = config.stragglers.as_ref();
-    let policy = policy.map(|some| {
-        some.policy
-            .unwrap_or(config.algorithm.profile().straggler_policy)
-    });
+    let policy = config.straggler_policy();
     let keeps_means = !matches!(
         planned.weights,
         Weights::Laplacian(_) | Weights::Random(_) | Weights::Edges(_)

@@ -49,10 +49,7 @@ pub(crate) fn deadline(
         return None;
     }
     let training = config.algorithm.training();
-    let partial = stragglers
-        .policy
-        .unwrap_or(config.algorithm.profile().straggler_policy)
-        == Policy::Partial;
+    let partial = config.straggler_policy() == Some(Policy::Partial);
     let parts = match partial {
         true => u64::from(training.local.count().max(1)),
         false => 1,
@@ -66,8 +63,8 @@ pub(crate) fn deadline(
         return None;
     }
     Some(format!(
-        "no client meets the deadline of {seconds} seconds: the fastest needs {:.4} for its local work; one that is drawn at \
-         random counts in each round",
+        "no client meets the deadline of {seconds} seconds: the fastest needs {:.4} seconds for its local work; in each \
+         round one client, drawn at random, counts all the same; raise `stragglers.deadline_seconds`",
         clock.fastest_seconds(&steps)
     ))
 }

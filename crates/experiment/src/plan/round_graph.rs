@@ -138,7 +138,7 @@ impl<'a> RoundGraphs<'a> {
             .without_stragglers
             .as_ref()
             .or(usual)
-            .expect("the graph were made for this round"))
+            .expect("the graph was made for this round"))
     }
 
     /// The overlay of `round` and its weights, before stragglers are dropped; `None` if the method uses none.
@@ -162,7 +162,7 @@ impl<'a> RoundGraphs<'a> {
         (draw, self.plan.config.failures.draw_key(round))
     }
 
-    /// Makes the graph of `round` unless they are those of the round before.
+    /// Makes the graph of `round` unless it is that of the round before.
     fn update(&mut self, round: usize) -> Result<(), TopologyError> {
         let key = self.key(round);
         if self.graph.as_ref().is_some_and(|(known, _)| *known == key) {

@@ -1,5 +1,6 @@
 //! A run that can be carried out.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshfold_algorithms::Rows;
@@ -103,6 +104,11 @@ impl RunPlan {
         } else {
             joined(&self.variation)
         }
+    }
+
+    /// The folder of the run below that of all `results`.
+    pub fn folder(&self, results: &Path) -> PathBuf {
+        results.join(&self.config.name).join(&self.id)
     }
 
     /// The settings that the sweep varies, by their paths, with the values of this run; empty if there is no sweep.

@@ -64,7 +64,7 @@ fn of_clients_alone(config: &RunConfig) -> Vec<String> {
         .filter(|(asked, _)| *asked && kind != RowKind::Client);
     let warning = |(_, key): (bool, &str)| {
         format!(
-            "{key} of evaluate is not recorded: it is of models that clients hold, those of {} are each a {}'s",
+            "evaluate: {key} is not recorded, as it needs models of clients; in {} each model belongs to a {}",
             method.name(),
             kind.name()
         )

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-use crate::results::run_file::object;
+use crate::results::run_file::lines;
 
 /// One line of `metrics.jsonl`. A figure is absent if it was not measured or is not finite.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -57,23 +57,16 @@ pub struct RecordedSpread {
 
 /// Reads the lines in order.
 ///
-/// A last line without a line break that cannot be read was torn by an interruption and is left out.
-///
 /// # Errors
 /// The number of the first other line that cannot be read, from 1, and why. Rounds must ascend, and accuracies lie between
 /// 0 and 1.
 pub(super) fn parse(text: &str) -> Result<Vec<Evaluation>, String> {
     let mut evaluations: Vec<Evaluation> = Vec::new();
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        match object(line) {
-            Ok(evaluation) => {
-                expect_possible(&evaluation, evaluations.last())
-                    .map_err(|found| format!("line {}: {found}", index + 1))?;
-                evaluations.push(evaluation);
-            }
-            Err(_) if line.trim().is_empty() || !line.ends_with('\n') => {}
-            Err(error) => return Err(format!("line {}: {error}", index + 1)),
-        }
+    for line in lines(text) {
+        let (number, evaluation) = line?;
+        expect_possible(&evaluation, evaluations.last())
+            .map_err(|found| format!("line {number}: {found}"))?;
+        evaluations.push(evaluation);
     }
     Ok(evaluations)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
-use crate::results::run_file::{object, parsed};
+use crate::results::run_file::{lines, parsed};
 
 /// The figures of one evaluation by name, such as `round` and `bytes_total`.
 ///
@@ -25,17 +25,10 @@ impl RecordedRun {
     }
 }
 
-/// Reads the lines in order. A last line without a line break that cannot be read was torn and is left out.
+/// Reads the lines in order.
 fn parse(text: &str) -> Result<Vec<Figures>, String> {
-    let mut all = Vec::new();
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        match object::<Map<String, Value>>(line) {
-            Ok(record) => all.push(flat(&record)),
-            Err(_) if line.trim().is_empty() || !line.ends_with('\n') => {}
-            Err(error) => return Err(format!("line {}: {error}", index + 1)),
-        }
-    }
-    Ok(all)
+    let records = lines::<Map<String, Value>>(text);
+    records.map(|record| Ok(flat(&record?.1))).collect()
 }
 
 fn flat(record: &Map<String, Value>) -> Figures {

@@ -28,6 +28,8 @@ pub struct RecordedRun {
     pub rows: Option<usize>,
     /// Absent if the method uses no overlay, or the file was not written.
     pub overlay_summary: Option<OverlaySummary>,
+    /// `λ` of the overlays of a period together, if they change, repeat, and it was found.
+    pub lambda_of_period: Option<f64>,
     /// Parameters of a model, `P`, once the run has ended.
     pub parameters: Option<u64>,
     /// Seconds of processor time that it took, once it has ended; absent where runs shared the program.
@@ -49,9 +51,8 @@ impl RecordedRun {
     /// # Errors
     /// As [`RecordedRun::read`].
     pub fn overlay(&self) -> Result<Option<Overlay>, ResultsError> {
-        let every_two = |nodes: usize| nodes.checked_mul(nodes.saturating_sub(1));
         match &self.overlay_summary {
-            Some(summary) if every_two(summary.nodes) == Some(2 * summary.edges) => {
+            Some(summary) if summary.is_complete() && !summary.directed => {
                 Ok(Overlay::complete(summary.nodes).ok())
             }
             Some(summary) => parsed(&self.folder.join("overlay.edges"), |text| {
@@ -59,6 +60,12 @@ impl RecordedRun {
             }),
             None => Ok(None),
         }
+    }
+
+    /// `λ` of the overlays of a period together, if it is known; of the first overlay otherwise.
+    pub fn lambda(&self) -> Option<f64> {
+        let first = || self.overlay_summary.as_ref()?.lambda;
+        self.lambda_of_period.or_else(first)
     }
 
     /// Who owns how many examples of what, if that was written.
@@ -98,5 +105,9 @@ fn overlay(summary: &OverlaySummary, text: &str) -> Result<Overlay, String> {
             "it lists {found} edges, overlay.json counts {edges}"
         ));
     }
-    Overlay::from_edges(summary.nodes, pairs).map_err(|error| error.to_string())
+    let read = match summary.directed {
+        true => Overlay::directed(summary.nodes, pairs),
+        false => Overlay::from_edges(summary.nodes, pairs),
+    };
+    read.map_err(|error| error.to_string())
 }

@@ -36,6 +36,21 @@ pub(super) fn parsed<T>(
     }
 }
 
+/// What each line of `text` holds, a JSON object, with the number of the line, from 1. Empty lines are left out, and so is a last line
+/// without a line break that cannot be read: an interruption has torn it.
+///
+/// Of a line that cannot be read, its number and why.
+pub(super) fn lines<T: DeserializeOwned>(
+    text: &str,
+) -> impl Iterator<Item = Result<(usize, T), String>> {
+    let numbered = (1..).zip(text.split_inclusive('\n'));
+    numbered.filter_map(|(number, line)| match object(line) {
+        Ok(read) => Some(Ok((number, read))),
+        Err(_) if line.trim().is_empty() || !line.ends_with('\n') => None,
+        Err(error) => Some(Err(format!("line {number}: {error}"))),
+    })
+}
+
 fn text_of(path: &Path) -> Result<Option<String>, ResultsError> {
     match read_text(path, MOST_BYTES) {
         Ok(text) => Ok(Some(text)),

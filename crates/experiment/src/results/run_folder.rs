@@ -1,6 +1,7 @@
 //! The folder of one run, `<results>/<name>/<id>/`, and the files that are written to it once.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
@@ -36,6 +37,13 @@ pub struct Done {
     pub meshfold: String,
     /// Device kind, such as `cpu/avx2`.
     pub device: String,
+}
+
+impl Display for Done {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { meshfold, device } = self;
+        write!(f, "finished before by meshfold {meshfold} on {device}")
+    }
 }
 
 /// The content of `DONE`: who finished the run, and what its files hold.

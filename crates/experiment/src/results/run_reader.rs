@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use meshfold_topology::OverlaySummary;
+use serde::Deserialize;
 
 use crate::results::evaluation_log::{self, Evaluation};
 use crate::results::final_accuracies::{self, RowAccuracy};
@@ -44,12 +45,15 @@ impl RecordedRun {
             let failure = outcome.error.as_ref();
             notices.extend(failure.map(|error| format!("it failed: {error}")));
         }
+        let (overlay_summary, lambda_of_period) =
+            overlay_figures(folder, &settings, &outcome)?.unzip();
         let mut run = Self {
             folder: folder.to_owned(),
             id: folder_name(folder),
             clients: settings.clients().or(outcome.clients),
             rows: outcome.rows,
-            overlay_summary: overlay_summary(folder, &settings, &outcome)?,
+            overlay_summary,
+            lambda_of_period: lambda_of_period.flatten(),
             parameters: outcome.parameters,
             processor_seconds: outcome
                 .seconds
@@ -110,22 +114,37 @@ impl Settings {
     }
 }
 
-/// The content of `overlay.json`.
-fn overlay_summary(
+/// What `overlay.json` says of overlays that repeat.
+#[derive(Default, Deserialize)]
+struct Repeated {
+    schedule: Option<Schedule>,
+}
+
+#[derive(Deserialize)]
+struct Schedule {
+    joint_lambda: Option<f64>,
+}
+
+/// The content of `overlay.json`: the figures of the overlay, and `λ` of a period of those that repeat.
+fn overlay_figures(
     folder: &Path,
     settings: &Settings,
     outcome: &RunOutcome,
-) -> Result<Option<OverlaySummary>, ResultsError> {
+) -> Result<Option<(OverlaySummary, Option<f64>)>, ResultsError> {
     let most = outcome.clients.or(settings.clients());
     let most = most.unwrap_or(MOST_NODES).min(MOST_NODES);
     parsed(&folder.join("overlay.json"), |text| {
         let summary: OverlaySummary = object(text)?;
+        let repeated: Repeated = object(text)?;
         match summary.nodes > most {
             true => Err(format!(
                 "it names {} nodes of at most {most}",
                 summary.nodes
             )),
-            false => Ok(summary),
+            false => Ok((
+                summary,
+                repeated.schedule.and_then(|found| found.joint_lambda),
+            )),
         }
     })
 }

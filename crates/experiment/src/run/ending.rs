@@ -52,6 +52,27 @@ impl Ending {
         }
     }
 
+    /// What is to be known of a run that is not carried out again: that its results may be others than those of a run here.
+    pub fn notice(&self) -> Option<String> {
+        let Self::Skipped {
+            by,
+            differs,
+            changed,
+        } = self
+        else {
+            return None;
+        };
+        let other = match differs {
+            true => ", which may differ in bits from a run here",
+            false => "",
+        };
+        let data = changed.as_ref().map_or_else(String::new, |changed| {
+            format!("; its data have changed since ({changed})")
+        });
+        let is_news = *differs || changed.is_some();
+        is_news.then(|| format!("{by}{other}{data}"))
+    }
+
     /// What went wrong, if something did.
     pub fn error(&self) -> Option<String> {
         match self {
@@ -81,4 +102,11 @@ pub struct RunReport {
     pub last: Option<Record>,
     /// What is written in `summary.json`; absent if that file cannot be written or read.
     pub summary: Option<Summary>,
+}
+
+impl RunReport {
+    /// Whether the folder holds all that a report of the run is made of.
+    pub fn has_all_files(&self) -> bool {
+        self.summary.is_some() || matches!(self.ending, Ending::Skipped { .. })
+    }
 }

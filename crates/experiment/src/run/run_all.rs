@@ -15,6 +15,7 @@ use meshfold_engine::{Device, Ranks};
 use crate::config::id::run_id;
 use crate::config::run_config::RunConfig;
 use crate::config::source::ExperimentSource;
+use crate::files::write_error::plain_write_error;
 use crate::plan::memory;
 use crate::plan::run_plan::RunPlan;
 use crate::results::RecordedRun;
@@ -278,7 +279,7 @@ fn prepare(plans: &[RunPlan], sweep: &[RunPlan], options: &RunOptions) -> Result
         if ids.len() > 1
             && let Err(error) = sweep_order::note(&folder, &ids)
         {
-            let folder = folder.display();
+            let (folder, error) = (folder.display(), plain_write_error(error));
             tracing::warn!("the order of the runs cannot be noted in {folder}: {error}");
         }
     }

@@ -170,11 +170,10 @@ impl<'a> RunState<'a> {
         let straggler_context = config
             .stragglers
             .as_ref()
-            .map(|stragglers| StragglerContext {
+            .zip(config.straggler_policy())
+            .map(|(stragglers, policy)| StragglerContext {
                 stragglers,
-                policy: stragglers
-                    .policy
-                    .unwrap_or(method.profile().straggler_policy),
+                policy,
                 step_shares: self.step_shares.as_deref(),
                 seed: config.seed_of(Purpose::Stragglers),
                 round: number,

@@ -223,7 +223,7 @@ fn failures_and_stragglers_point_at_their_value() {
     expect(
         &seen,
         "inputs",
-        &["failures.0.loses", "`everything`: fedavg"],
+        &["failures.0.loses", "`everything`: in fedavg a client"],
     );
     for method in ["gradient_tracking", "d2", "exact_diffusion"] {
         let method = format!("{{{method}: {{{SGD}}}}}");

@@ -314,8 +314,8 @@ fn deadlines_that_nobody_meets_or_misses_are_warned_of() {
     assert_eq!(
         warnings(0.5, 2.9, "isolate"),
         [
-            "no client meets the deadline of 2.9 seconds: the fastest needs 3.0000 for its local work; one that is drawn at \
-             random counts in each round"
+            "no client meets the deadline of 2.9 seconds: the fastest needs 3.0000 seconds for its local work; in \
+             each round one client, drawn at random, counts all the same; raise `stragglers.deadline_seconds`"
         ]
     );
     assert_eq!(warnings(0.5, 3.0, "isolate"), [""; 0]);
@@ -411,7 +411,7 @@ fn figures_of_models_that_no_client_holds_are_said_not_to_be_recorded() {
     let warnings = one(&format!("{served}{asked}")).warnings;
     let of = |key| {
         format!(
-            "{key} of evaluate is not recorded: it is of models that clients hold, those of fedavg are each a server's"
+            "evaluate: {key} is not recorded, as it needs models of clients; in fedavg each model belongs to a server"
         )
     };
     assert_eq!(warnings, [of("`theory: inexactness`"), of("`train`")]);

@@ -85,7 +85,7 @@ fn figures_of_clients_are_absent_where_rows_are_not_clients() {
     let case = Case::new(&[ALL, fedavg, "topology=null"]);
     let warnings = case.plan.warnings.join("\n");
     assert!(
-        warnings.contains("`clients: own` of evaluate is not recorded"),
+        warnings.contains("`clients: own` is not recorded"),
         "{warnings}"
     );
     let (_, views) = read(&case.run());

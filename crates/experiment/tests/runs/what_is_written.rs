@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use meshfold_engine::{Device, DeviceRequest};
+use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{Ending, RunOptions, RunReport, Status, Summary};
 
 use crate::tiny::{Case, files, records, rounds, timeless};
@@ -29,6 +30,23 @@ fn a_finished_run_leaves_every_documented_file_and_nothing_else() {
     assert!(read("partition.csv").starts_with("client,label,examples\n"));
     assert!(read("environment.json").contains("0123abcd"));
     assert!(read("DONE").contains("cpu/"));
+}
+
+#[test]
+fn an_overlay_that_goes_one_way_is_read_back_as_it_was() {
+    let method = "algorithm={push_sum: {local: {steps: 1}, batch_size: 7, learning_rate: 0.1}}";
+    let case = Case::new(&[method, "topology=one_peer"]);
+    let report = case.run();
+    let read = RecordedRun::read(&report.folder).unwrap();
+    let (overlay, planned) = (read.overlay().unwrap().unwrap(), case.plan.overlay.unwrap());
+    assert!(overlay.is_directed());
+    assert!(overlay.edges().eq(planned.overlay.edges()));
+    assert_eq!(read.lambda(), planned.lambda_of_period());
+    assert!(read.lambda().is_some());
+    let both_ways = Case::new(&[]);
+    let folder = both_ways.run().folder;
+    let figures = fs::read_to_string(folder.join("overlay.json")).unwrap();
+    assert!(!figures.contains("directed"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::document::chart::{Chart, trace_group};
 use crate::document::escape::plot_text;
 use crate::document::palette;
 use crate::document::quantity_text::significant;
+use crate::evenly::evenly;
 use meshfold_experiment::ChurnRun;
 use meshfold_topology::protocol::{ChurnSample, ChurnTrace};
 use plotly::common::{Line, LineShape, Mode};
@@ -52,7 +53,7 @@ fn chart(
     figure: fn(&ChurnSample) -> f64,
 ) -> Chart {
     let line = |(index, (run, trace)): (usize, &(ChurnRun, ChurnTrace))| -> Box<dyn Trace> {
-        let samples = spread(&trace.samples);
+        let samples = evenly(&trace.samples, POINTS);
         let seconds = samples
             .iter()
             .map(|sample| significant(sample.seconds, 8))
@@ -75,14 +76,4 @@ fn chart(
     let about = (id, description, height);
     let traces = runs.iter().enumerate().map(line).collect();
     Chart::over("simulated seconds", y_axis, about, traces)
-}
-
-/// At most [`POINTS`] of the samples, evenly chosen, both ends among them.
-fn spread(samples: &[ChurnSample]) -> Vec<&ChurnSample> {
-    if samples.len() <= POINTS {
-        return samples.iter().collect();
-    }
-    (0..POINTS)
-        .map(|point| &samples[point * (samples.len() - 1) / (POINTS - 1)])
-        .collect()
 }

@@ -59,6 +59,7 @@ fn same(a: Option<&Overlay>, b: Option<&Overlay>) -> bool {
         (None, None) => true,
         (Some(a), Some(b)) => {
             a.nodes() == b.nodes()
+                && a.is_directed() == b.is_directed()
                 && a.edge_count() == b.edge_count()
                 && (a.is_complete() || a.edges().eq(b.edges()))
         }
@@ -76,6 +77,8 @@ mod tests {
         let other = Overlay::from_edges(3, [(0, 1), (0, 2)]).unwrap();
         assert!(same(Some(&path), Some(&path.clone())));
         assert!(!same(Some(&path), Some(&other)));
+        let one_way = Overlay::directed(3, [(0, 1), (1, 2)]).unwrap();
+        assert!(!same(Some(&path), Some(&one_way)));
         assert!(!same(Some(&path), None));
         assert!(same(None, None));
     }

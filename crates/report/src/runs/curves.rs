@@ -1,6 +1,7 @@
 //! The curves of a group of runs: means and bands, and how far the runs were.
 
 use crate::document::quantity_text::significant_values;
+use crate::evenly::evenly;
 use meshfold_experiment::results::{
     Evaluation, Progress, RecordedRun, RecordedSpread, ResultsError,
 };
@@ -133,7 +134,7 @@ impl Curves {
             run.iter().rev().find(|found| found.round == round).cloned()
         };
         let mut evaluations: Vec<Vec<Evaluation>> = Vec::new();
-        for evaluation in thinned(first, points) {
+        for evaluation in evenly(first, points) {
             let matches: Option<Vec<_>> = others
                 .iter()
                 .map(|run| same_round(run, evaluation.round))
@@ -256,16 +257,6 @@ impl MiddleOfClients {
             loss: middles(losses),
         })
     }
-}
-
-fn thinned(evaluations: &[Evaluation], points: usize) -> Vec<&Evaluation> {
-    let last = evaluations.len().saturating_sub(1);
-    if last < points {
-        return evaluations.iter().collect();
-    }
-    (0..points)
-        .map(|point| &evaluations[point * last / (points - 1)])
-        .collect()
 }
 
 fn with_bands(

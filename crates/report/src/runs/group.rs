@@ -71,11 +71,7 @@ impl<'a> Group<'a> {
 
     /// Smallest and largest λ of the runs' overlays.
     pub(crate) fn lambda(&self) -> Option<(f64, f64)> {
-        let known = || {
-            self.runs
-                .iter()
-                .filter_map(|run| run.overlay_summary.as_ref()?.lambda)
-        };
+        let known = || self.runs.iter().filter_map(|run| run.lambda());
         Some((known().reduce(f64::min)?, known().reduce(f64::max)?))
     }
 
