@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::selection::Selection;
 use crate::terminal;
 
-/// Decentralized federated learning: a thousand clients in one kernel.
+/// Simulate decentralized federated learning, with the models of all clients in one array.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run an experiment, or all runs of its sweep; finished runs are skipped, broken ones resumed
+    /// Run an experiment, or all runs of its sweep; finished runs are skipped, interrupted ones resumed
     Run(RunArguments),
     /// Submit the runs of an experiment to Slurm, those that are missing
     Submit(SubmitArguments),
@@ -123,7 +123,7 @@ pub(crate) struct PlanArguments {
     /// Take the published sizes of a dataset whose files are missing
     #[arg(long)]
     pub(crate) without_data: bool,
-    /// Say where so many ranks of one run would be cut, what they would send each other, and the memory of one
+    /// Plan each run over N MPI ranks: edges cut, bytes between ranks, and memory of the rank that holds most
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=4096))]
     pub(crate) ranks: Option<u16>,
     /// Print one JSON object per run, one a line

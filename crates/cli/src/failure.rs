@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use meshfold_data::DataError;
@@ -49,6 +50,12 @@ impl Failure {
     /// What was begun went wrong, because of `reason`.
     pub(crate) fn broken(reason: impl Display) -> Self {
         Self::Broken(Report::msg(reason.to_string()))
+    }
+
+    /// The file at `path` cannot be written, because of `error`.
+    pub(crate) fn unwritten(path: &Path, error: io::Error) -> Self {
+        let (path, error) = (path.display(), plain_write_error(error));
+        Self::broken(format_args!("{path} cannot be written: {error}"))
     }
 
     /// Says what is wrong on standard error and returns the exit code.

@@ -45,11 +45,11 @@ impl Status {
         match self {
             Self::Ok => "200 OK",
             Self::NotModified => "304 Not Modified",
-            Self::BadRequest => "400 Bad HttpRequest",
+            Self::BadRequest => "400 Bad Request",
             Self::Forbidden => "403 Forbidden",
             Self::NotFound => "404 Not Found",
             Self::MethodNotAllowed => "405 Method Not Allowed",
-            Self::HeadersTooLarge => "431 HttpRequest Header Fields Too Large",
+            Self::HeadersTooLarge => "431 Request Header Fields Too Large",
         }
     }
 }

@@ -47,7 +47,7 @@ impl EventLogs {
 
     /// The run of `plan`, of which files are there, begins or goes on.
     fn begin(&self, plan: &RunPlan) {
-        let folder = self.results.join(&plan.config.name).join(&plan.id);
+        let folder = plan.folder(&self.results);
         let known = Some((plan.label(), plan.settings()));
         match self.folder.begin(&folder, known) {
             Ok(log) => drop(self.logs().insert(plan.id.clone(), log)),

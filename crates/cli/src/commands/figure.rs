@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use meshfold_comparison::{Band, CurveRequest, Curves, MeanCurve, Only, Progress};
 use meshfold_experiment::files::whole_file::write_atomically;
+use meshfold_experiment::results::FigureKind;
 use meshfold_figure::{
     Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit,
 };
@@ -288,12 +289,12 @@ fn measured(name: &str) -> (String, Unit) {
     let title = letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
     });
-    let unit = match name {
-        _ if name.contains("accuracy") => Unit::Share,
-        _ if name.contains("loss") => Unit::Of("nats"),
-        _ if name.starts_with("bytes") => Unit::Bytes,
-        _ if name.ends_with("seconds") => Unit::Of("s"),
-        _ => Unit::Number,
+    let unit = match FigureKind::of(name) {
+        FigureKind::Share => Unit::Share,
+        FigureKind::Nats => Unit::Of("nats"),
+        FigureKind::Bytes => Unit::Bytes,
+        FigureKind::Seconds => Unit::Of("s"),
+        FigureKind::Number => Unit::Number,
     };
     (title, unit)
 }
@@ -344,10 +345,5 @@ pub(crate) fn write(figure: &Figure, out: &Out, dpi: u16) -> Result<(), Failure>
             png.map_err(|error| Failure::refused(error.to_string()))?
         }
     };
-    write_atomically(path, &content).map_err(|error| {
-        Failure::broken(format_args!(
-            "{} cannot be written: {error}",
-            path.display()
-        ))
-    })
+    write_atomically(path, &content).map_err(|error| Failure::unwritten(path, error))
 }

@@ -41,7 +41,7 @@ pub(crate) struct OverlayArguments {
     /// Nodes of that topology [default: those in its file of edges]
     #[arg(long, requires = "topology", value_parser = value_parser!(u32).range(1..))]
     nodes: Option<u32>,
-    /// Mixing weights on it [default: metropolis_hastings]
+    /// Mixing weights on it [default: metropolis_hastings; uniform on one_peer]
     #[arg(long, value_name = "YAML", requires = "topology")]
     weights: Option<String>,
     /// Seed of random topologies
@@ -197,7 +197,7 @@ pub(super) fn build(
     Ok((topology, built))
 }
 
-/// The topology that `--topology` gives, and the weights of `--weights`.
+/// The topology that `--topology` gives, and the weights of `--weights`, or those that suit it.
 ///
 /// # Errors
 /// [`Failure::Refused`] if they cannot be read.
@@ -209,17 +209,17 @@ pub(super) fn as_in_a_file(
     // The keys that say nothing about overlays are there because a configuration has them.
     let text = "name: overlay\ndataset: glyphs\npartition: {iid: {clients: 1}}\nmodel: logistic\n\
                 algorithm: {dsgd: {batch_size: 1, learning_rate: 1}}\nrounds: 1\n";
-    let weights = weights.unwrap_or("metropolis_hastings");
+    let weights = weights.unwrap_or("null");
     let source = ExperimentSource::new(
         "--topology and --weights",
         format!("topology: {topology}\nweights: {weights}\n{text}"),
     );
     let config = RunConfig::read(&source.with_own(own.clone()))?;
-    let (Some(topology), Some(weights)) = (config.topology, config.weights) else {
-        return Err(Failure::refused(
-            "found null, needed a topology and weights",
-        ));
+    let Some(topology) = config.topology else {
+        return Err(Failure::refused("found null, needed a topology"));
     };
+    let suited = || Weights::suited_to(&topology);
+    let weights = config.weights.unwrap_or_else(suited);
     Ok((topology, weights))
 }
 

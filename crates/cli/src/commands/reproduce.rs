@@ -42,7 +42,7 @@ pub(crate) struct ReproduceArguments {
     /// Seeds from 1 on, in place of those of the files
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
-    /// List the rows, what they cost and what finished runs say of them; run nothing
+    /// List the rows, the time that each takes and the results of finished runs; run nothing
     #[arg(long)]
     list: bool,
     /// Run the other readings of the papers' texts as well, which do not decide
@@ -163,7 +163,7 @@ fn carry_out(
 
 /// A run as its folder has it, if there is one.
 fn recorded(plan: &RunPlan, results: &Path) -> Option<RecordedRun> {
-    RecordedRun::read(&results.join(&plan.config.name).join(&plan.id)).ok()
+    RecordedRun::read(&plan.folder(results)).ok()
 }
 
 /// The records of a run that is finished.
@@ -197,10 +197,5 @@ fn costs(plans: &[RunPlan], results: &Path, threads: Option<usize>) -> Vec<f64> 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     let written = written.and_then(|()| write_atomically(path, text.as_bytes()));
-    written.map_err(|error| {
-        Failure::broken(format_args!(
-            "{} cannot be written: {error}",
-            path.display()
-        ))
-    })
+    written.map_err(|error| Failure::unwritten(path, error))
 }

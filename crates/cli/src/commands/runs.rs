@@ -132,23 +132,12 @@ impl<'a> Runs<'a> {
                     duration(took)
                 ),
             ),
-            Ending::Skipped {
-                by,
-                differs,
-                changed,
-            } => {
-                let other = match differs {
-                    true => ", which may differ in bits from a run here",
-                    false => "",
-                };
-                let data = changed.as_ref().map_or_else(String::new, |changed| {
-                    format!("; its data have changed since ({changed})")
-                });
-                let text = format!(
-                    "skipped, {accuracy}: finished before by meshfold {} on {}{other}{data}; --again runs it again",
-                    by.meshfold, by.device
-                );
-                (*differs || changed.is_some(), text)
+            Ending::Skipped { by, .. } => {
+                let notice = report.ending.notice();
+                let is_news = notice.is_some();
+                let told = notice.unwrap_or_else(|| by.to_string());
+                let text = format!("skipped, {accuracy}: {told}; --again runs it again");
+                (is_news, text)
             }
             Ending::Elsewhere => (
                 true,
@@ -219,8 +208,7 @@ impl RunHost for Runs<'_> {
             events.ended(&self.plans[index], report);
         }
         self.tell(index, report, took);
-        let wrote_all = report.summary.is_some() || matches!(report.ending, Ending::Skipped { .. });
-        if wrote_all {
+        if report.has_all_files() {
             self.write_page(index, report);
         }
         Ok(())

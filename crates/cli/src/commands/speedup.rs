@@ -77,7 +77,7 @@ pub(crate) struct SpeedupArguments {
     /// Seed of the delays and of a random topology
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Draw the speed-up to this file, .svg, .pdf or .png: over what has the most values, with curves by the rest
+    /// Draw the speed-up to this file, .svg, .pdf or .png; the list with the most values is the x axis, each other value a curve
     #[arg(short, long, value_name = "FILE", value_parser = out)]
     out: Option<Out>,
     /// Print one JSON object for each combination

@@ -107,7 +107,7 @@ pub(super) fn of_plans(
             .or_insert_with(|| queued(&results.join(name)).unwrap_or_default());
     }
     let of_plan = |plan: &RunPlan| {
-        let folder = results.join(&plan.config.name).join(&plan.id);
+        let folder = plan.folder(results);
         let read = || is_run(&folder).then(|| RunEntry::of(&folder));
         let entry = known.get(&plan.id).cloned().or_else(read);
         let job = jobs[&plan.config.name].get(&plan.id);

@@ -27,9 +27,9 @@ use crate::terminal;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The runs that are neither finished nor running nor queued are packed into job arrays of Slurm. An
-element goes on after its time limit: ahead of it, it saves its runs and puts itself into the queue
-again. `meshfold status FILE` shows how the runs stand.
+Runs that are not finished, running or queued go into job arrays of Slurm. Shortly before its time
+limit a job saves its runs and puts itself into the queue again, so that they go on. `meshfold status
+FILE` shows how the runs stand.
 
 Examples:
   meshfold submit sweep.yaml --dry-run                        show the scripts
@@ -114,12 +114,31 @@ pub(crate) fn submit(arguments: &SubmitArguments, own: &Own) -> Result<(), Failu
     let name = &first.config.name;
     let experiment = absolute(&arguments.results)?.join(name);
     let place = Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-    let folder = experiment.join(FOLDER).join(place);
+    let above = experiment.join(FOLDER);
+    let folder = match arguments.dry_run {
+        true => above.join(place),
+        false => {
+            folder_of_its_own(&above, &place).map_err(|error| Failure::unwritten(&above, error))?
+        }
+    };
     let script = Script::new(arguments, name, &experiment, &folder)?;
     match arguments.dry_run {
         true => show(&script, &arrays, &packing),
         false => hand_in(&script, &arrays, &packing, &folder),
     }
+}
+
+/// Makes a folder `place` in `above`, with a number at its end if another submission of the same second has it.
+fn folder_of_its_own(above: &Path, place: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(above)?;
+    let numbered = (2_u32..).map(|number| above.join(format!("{place}-{number}")));
+    for folder in std::iter::once(above.join(place)).chain(numbered) {
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| folder),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// The runs that nobody has done, does or will do. Says how many there are, and why others are left out.
@@ -204,15 +223,9 @@ fn hand_in(
     packing: &Packing,
     folder: &Path,
 ) -> Result<(), Failure> {
-    let broken = |path: &Path, error: io::Error| {
-        Failure::broken(format_args!(
-            "{} cannot be written: {error}",
-            path.display()
-        ))
+    let write = |path: &Path, text: &str| {
+        fs::write(path, text).map_err(|error| Failure::unwritten(path, error))
     };
-    fs::create_dir_all(folder).map_err(|error| broken(folder, error))?;
-    let write =
-        |path: &Path, text: &str| fs::write(path, text).map_err(|error| broken(path, error));
     let at_once = packing.at_once(arrays.len());
     let mut submission = Submission::default();
     for (number, array) in (1..).zip(arrays) {
@@ -232,7 +245,7 @@ fn hand_in(
         // What is in the queue must be known even if the next array is refused.
         submission
             .note(folder)
-            .map_err(|error| broken(folder, error))?;
+            .map_err(|error| Failure::unwritten(folder, error))?;
     }
     let path = folder.join("report.sh");
     write(&path, &script.report())?;
@@ -248,5 +261,21 @@ fn hand_in(
     submission.report = Some(report);
     submission
         .note(folder)
-        .map_err(|error| broken(folder, error))
+        .map_err(|error| Failure::unwritten(folder, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn submissions_of_one_second_have_folders_of_their_own() {
+        let above = tempfile::tempdir().unwrap();
+        let made =
+            || folder_of_its_own(&above.path().join("submitted"), "20260101-000000").unwrap();
+        let (first, second, third) = (made(), made(), made());
+        assert!(first.ends_with("20260101-000000") && first.is_dir());
+        assert!(second.ends_with("20260101-000000-2") && second.is_dir());
+        assert!(third.ends_with("20260101-000000-3") && third.is_dir());
+    }
 }

@@ -125,12 +125,8 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     let most = terminal::width().filter(|_| arguments.out.is_none());
     let text = text(&table, format, most)?;
     match &arguments.out {
-        Some(file) => write_atomically(file, text.as_bytes()).map_err(|error| {
-            Failure::broken(format_args!(
-                "{} cannot be written: {error}",
-                file.display()
-            ))
-        })?,
+        Some(file) => write_atomically(file, text.as_bytes())
+            .map_err(|error| Failure::unwritten(file, error))?,
         None => std::io::stdout().lock().write_all(text.as_bytes())?,
     }
     if matches!(format, Format::Csv | Format::Json) {

@@ -104,6 +104,11 @@ fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
     assert_eq!(given[0]["label"], "ring");
     assert!((given[0]["kappa"].as_f64().unwrap() - 10.472).abs() < 1e-3);
     assert!((given[0]["lambda"].as_f64().unwrap() - 0.8257).abs() < 1e-4);
+    let one_way = sandbox
+        .says("overlay --topology one_peer --nodes 8 --json")
+        .ended_with(0)
+        .json();
+    assert_eq!(one_way[0]["directed"], true, "its weights suit it");
     let table = sandbox
         .says("overlay --topology ring --nodes 10")
         .ended_with(0)

@@ -44,7 +44,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<(), Failure> {
         return Ok(json_lines::print(lines(&experiments))?);
     }
     if experiments.is_empty() {
-        terminal::line("there are runs, but none is in the state asked for");
+        terminal::line("there are runs, but none is among those asked for");
     }
     print(&experiments)
 }

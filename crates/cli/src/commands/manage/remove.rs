@@ -66,7 +66,7 @@ pub(super) fn remove(arguments: &RemoveArguments) -> Result<(), Failure> {
     let counted = counted(runs.len());
     if !arguments.yes || runs.is_empty() {
         terminal::line(&match runs.is_empty() {
-            true => "there are runs, but none is in the state asked for".to_owned(),
+            true => "there are runs, but none is among those asked for".to_owned(),
             false => format!("nothing is removed yet: add --yes to remove {counted}, {size}"),
         });
         return Ok(());

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,8 @@ impl Deadline {
         let (done, is_done) = channel();
         let thread = std::thread::spawn(move || {
             let left = self.0.saturating_duration_since(Instant::now());
-            let is_late = is_done.recv_timeout(left).is_err();
+            // Whoever fails drops the watch without a word.
+            let is_late = is_done.recv_timeout(left) == Err(RecvTimeoutError::Timeout);
             if is_late && !asked.flag().swap(true, Ordering::Relaxed) {
                 terminal::line(
                     "the time is up: runs end after this round, and the same command goes on with them",
@@ -114,5 +115,14 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(watch.end());
+    }
+
+    #[test]
+    fn a_watch_that_is_dropped_asks_nobody_to_end() {
+        let asked = Interruption::default();
+        let watch = Deadline::from_now(Time(Duration::from_secs(3600))).watch(&asked);
+        drop(watch.done);
+        assert!(!watch.thread.join().unwrap());
+        assert!(!asked.flag().load(Ordering::Relaxed));
     }
 }
