@@ -37,6 +37,8 @@ pub(crate) struct Ended {
     /// `finished`, `skipped`, `elsewhere`, `damaged`, `interrupted` or `failed`.
     pub(crate) ending: &'static str,
     pub(crate) error: Option<String>,
+    /// What else is to be known of it.
+    pub(crate) notice: Option<String>,
     pub(crate) folder: PathBuf,
 }
 
@@ -45,6 +47,10 @@ impl Ended {
         Self {
             ending: report.ending.name(),
             error: report.ending.error(),
+            notice: report
+                .ending
+                .notice()
+                .map(|notice| format!("skipped: {notice}; again=True runs it again")),
             folder: report.folder.clone(),
         }
     }
@@ -59,8 +65,8 @@ impl Event {
             What::Rounds(rounds) => listener.call1((run, "rounds", rounds)),
             What::Record(line) => listener.call1((run, "record", line)),
             What::Ended(ended) => {
-                let folder = ended.folder.display().to_string();
-                listener.call1((run, "ended", (ended.ending, ended.error, folder)))
+                let about = (ended.ending, ended.error, ended.folder, ended.notice);
+                listener.call1((run, "ended", about))
             }
         }?;
         Ok(())

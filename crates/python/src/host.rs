@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use meshfold_comparison::write_combined;
+use meshfold_comparison::{COMBINED, write_combined};
 use meshfold_data::Splits;
-use meshfold_experiment::{Ending, Observer, RunHost, RunPlan, RunReport, SharedDatasets};
+use meshfold_experiment::{Observer, RunHost, RunPlan, RunReport, SharedDatasets};
 use meshfold_report::{Gathered, PAGE, write_gathered, write_run_report};
 
 use crate::errors::{Failure, results};
@@ -34,8 +34,9 @@ impl RunHost for Host<'_> {
 
     fn ended(&self, index: usize, report: &RunReport, _took: Duration) -> Result<(), Failure> {
         let mut ended = Ended::of(report);
-        let wrote_all = report.summary.is_some() || matches!(report.ending, Ending::Skipped { .. });
-        if wrote_all && let Err(error) = write_run_report(&report.folder, self.is_sweep) {
+        if report.has_all_files()
+            && let Err(error) = write_run_report(&report.folder, self.is_sweep)
+        {
             // The run is done, whatever becomes of its page.
             ended.error = ended.error.or(Some(format!("no report: {error}")));
         }
@@ -46,7 +47,7 @@ impl RunHost for Host<'_> {
 }
 
 /// Writes what compares the runs of a `sweep`, as the program does: its page and its tables. They have the runs of `reports`, and
-/// others that are finished.
+/// others that are finished. A single run brings them up to date if they are there.
 ///
 /// # Errors
 /// [`Failure::Results`] if a file cannot be read or written.
@@ -55,10 +56,13 @@ pub(crate) fn compare(
     reports: &[RunReport],
     above: &Path,
 ) -> Result<(), Failure> {
-    let ([first, _, ..], [_, ..]) = (sweep, reports) else {
+    let ([first, others @ ..], [_, ..]) = (sweep, reports) else {
         return Ok(());
     };
     let folder = above.join(&first.config.name);
+    if others.is_empty() && !folder.join(COMBINED[0]).is_file() {
+        return Ok(());
+    }
     let own: BTreeSet<&Path> = reports.iter().map(|report| &*report.folder).collect();
     let gathered = Gathered::beside(&own)?;
     write_gathered(&gathered, &folder.join(PAGE))?;

@@ -26,14 +26,11 @@ pub(crate) struct Recorded {
 struct About<'a> {
     id: &'a str,
     name: &'a str,
-    folder: String,
     is_finished: bool,
     failure: Option<&'a str>,
-    notices: &'a [String],
-    parameters: Option<u64>,
-    clients: Option<usize>,
     config: &'a Value,
     overlay: Value,
+    lambda: Option<f64>,
     summary: Value,
 }
 
@@ -76,19 +73,22 @@ impl Recorded {
         let about = About {
             id: &run.id,
             name: run.settings.name(),
-            folder: run.folder.display().to_string(),
             is_finished: run.is_finished,
             failure: run.failure.as_deref(),
-            notices: &run.notices,
-            parameters: run.parameters,
-            clients: run.clients,
             config,
+            lambda: run.lambda(),
             overlay: serde_json::to_value(&run.overlay_summary).unwrap_or_default(),
             summary: summary.map_or(Value::Null, |text| {
                 serde_json::from_str(&text).unwrap_or_default()
             }),
         };
         serde_json::to_string(&about).map_err(|error| results(error).raise(py))
+    }
+
+    /// The folder of the run at `place`.
+    fn folder(&self, py: Python<'_>, place: usize) -> PyResult<PathBuf> {
+        let run = self.run(place).map_err(|error| error.raise(py))?;
+        Ok(run.folder.clone())
     }
 
     /// A row for each evaluation of the runs at `places`.

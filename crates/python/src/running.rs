@@ -24,6 +24,7 @@ use crate::gate;
 use crate::host::{Host, compare};
 use crate::own::parts::PyPart;
 use crate::own::{OwnClass, own};
+use crate::warned;
 
 /// How long the calling thread sleeps before it looks whether Ctrl-C was pressed.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -145,7 +146,7 @@ impl Planned {
             run.set_item("settings", Value::from(plan.settings()).to_string())?;
             let config = serde_json::to_value(&plan.config).unwrap_or_default();
             run.set_item("config", config.to_string())?;
-            let folder = self.options.results.join(&plan.config.name).join(&plan.id);
+            let folder = plan.folder(&self.options.results);
             run.set_item("folder", folder)?;
             Ok(run)
         };
@@ -172,9 +173,12 @@ pub(crate) fn run(
             "the interpreter is ending, so that no run can begin",
         ));
     }
+    warned::listen();
     let (plan, inside) = py.detach(|| (request.plan(), gate::enter()));
+    let mut told = warned::take();
     let plan = plan.map_err(|error| error.raise(py))?;
-    planned.call1((plan.about(py)?, warnings(&plan.plans)))?;
+    told.extend(warnings(&plan.plans));
+    planned.call1((plan.about(py)?, told))?;
     drop(inside);
     let (plan, listener) = (Arc::new(plan), listener.clone().unbind());
     let (heard, ended, _inside) = py.detach(|| {
@@ -210,7 +214,8 @@ fn tell_the_rest(incoming: &Receiver<Event>, listener: &Py<PyAny>) {
     gate::attach(|py| {
         let listener = listener.bind(py);
         let told = listener.call1((0, "stopping", py.None()));
-        let told = told.and_then(|_| {
+        let told = told.and_then(|_| tell_warnings(listener));
+        let told = told.and_then(|()| {
             incoming
                 .try_iter()
                 .try_for_each(|event| event.tell(listener))
@@ -221,17 +226,30 @@ fn tell_the_rest(incoming: &Receiver<Event>, listener: &Py<PyAny>) {
     });
 }
 
+/// Tells `listener` of the warnings that nobody has been told of.
+fn tell_warnings(listener: &Bound<'_, PyAny>) -> PyResult<()> {
+    warned::take().into_iter().try_for_each(|warning| {
+        listener.call1((0, "warned", warning))?;
+        Ok(())
+    })
+}
+
 /// Tells `listener` of events until there are no more, or until it or a signal raises an exception.
 fn listen(incoming: &Receiver<Event>, listener: &Py<PyAny>) -> PyResult<()> {
     loop {
-        let event = match incoming.recv_timeout(PATIENCE) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        let (event, is_last) = match incoming.recv_timeout(PATIENCE) {
+            Ok(event) => (Some(event), false),
+            Err(RecvTimeoutError::Timeout) => (None, false),
+            Err(RecvTimeoutError::Disconnected) => (None, true),
         };
         gate::attach(|py| {
-            event.map_or(Ok(()), |event| event.tell(listener.bind(py)))?;
+            let listener = listener.bind(py);
+            tell_warnings(listener)?;
+            event.map_or(Ok(()), |event| event.tell(listener))?;
             py.check_signals()
         })?;
+        if is_last {
+            return Ok(());
+        }
     }
 }

@@ -318,6 +318,28 @@ def test_memory_stays_flat_over_many_rounds(experiment: Experiment) -> None:
     assert grown < 4_000_000, f"{grown} bytes more after 8,000 rounds"
 
 
+def test_the_version_of_a_method_holds_the_classes_it_is_made_of() -> None:
+    class Half(mf.Method):
+        def factor(self) -> float:
+            return 0.5
+
+    class Twice(mf.Method):
+        def factor(self) -> float:
+            return 2.0
+
+    def derived(base: Any) -> Any:
+        class Derived(base):  # type: ignore[misc]
+            pass
+
+        return Derived
+
+    try:
+        assert derived(Half).version == derived(Half).version != derived(Twice).version
+    finally:
+        for name in ("half", "twice", "derived"):
+            del mf._own.METHODS[name]
+
+
 def test_versions_tell_methods_of_one_name_apart(experiment: Experiment) -> None:
     (first,) = mf.run(with_algorithm(experiment, "choco"), progress=False)
 

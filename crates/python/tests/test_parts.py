@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import networkx
@@ -272,3 +273,67 @@ def test_functions_with_other_values_are_other_parts() -> None:
         assert one_part.version != other.version
     assert of(cycle).version == of(networkx.cycle_graph(10)).version
     assert mf.overlay(ring).version == mf.overlay(ring).version
+
+
+def test_what_a_function_encloses_is_told_by_content() -> None:
+    import enum
+    from dataclasses import dataclass
+
+    class Kind(enum.Enum):
+        RING = 1
+        STAR = 2
+
+    @dataclass
+    class Hops:
+        most: int
+
+    class Plain:
+        def __init__(self, hops: int) -> None:
+            self.hops = hops
+
+    def of(value: Any) -> mf.Part:
+        return mf.overlay(lambda round, nodes: value)
+
+    for one_value, other in [
+        ({1, 2}, {1, 3}),
+        (Path("a"), Path("b")),
+        (Kind.RING, Kind.STAR),
+        (Hops(1), Hops(2)),
+        (Plain(1), Plain(2)),
+        (np.dtype("f4"), np.dtype("f8")),
+    ]:
+        assert of(one_value).version == of(one_value).version != of(other).version, one_value
+    assert of({"a", "b", "c"}).version == of({"c", "b", "a"}).version
+    with pytest.raises(TypeError, match="give a `version`"):
+        of(np.random.default_rng(1))
+
+    generator = np.random.default_rng(1)
+    named = mf.overlay(lambda round, nodes: generator, label="drawn", version="2")
+    assert (named.name, named.version) == ("drawn", "2")
+    assert mf.partition([[0, 1], [2]], version="3").version == "3"
+
+
+def test_the_shape_and_the_classes_tell_datasets_apart() -> None:
+    x, y = np.zeros((4, 12), np.float32), np.array([0, 1, 0, 1])
+    kinds = [
+        mf.dataset(x, y, x, y),
+        mf.dataset(x, y, x, y, classes=3),
+        *(mf.dataset(images, y, images, y) for images in (x.reshape(4, 3, 4), x.reshape(4, 4, 3), x.reshape(4, 3, 2, 2))),
+    ]
+    assert len({part.version for part in kinds}) == len(kinds)
+
+
+def test_two_edges_are_no_matrix() -> None:
+    assert mf.overlay(np.array([[0, 1], [2, 3]])).version == mf.overlay(networkx.Graph([(0, 1), (2, 3)])).version
+    assert mf.overlay(np.array([[0, 1], [1, 0]])).version == mf.overlay(networkx.path_graph(2)).version
+    with pytest.raises(ValueError, match="a matrix of two nodes or two edges"):
+        mf.overlay(np.array([[0, 1], [1, 2]]))
+
+
+def test_owners_have_more_numbers_than_labels() -> None:
+    x, y = np.zeros((2, 3), np.float32), np.array([0, 1])
+    assert mf.dataset(x, y, x, y, owner=np.array([0, 100_000])).kind == "dataset"
+    with pytest.raises(ValueError, match="owner holds -1, needed whole numbers from 0"):
+        mf.dataset(x, y, x, y, owner=np.array([0, -1]))
+    with pytest.raises(ValueError, match="y holds 70000, needed whole numbers from 0 to 65535"):
+        mf.dataset(x, np.array([0, 70_000]), x, y)

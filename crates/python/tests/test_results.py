@@ -156,3 +156,13 @@ def test_the_example_in_the_help_of_run_runs() -> None:
     names: dict[str, Any] = {}
     exec(example, names)
     assert len(names["runs"]) == 4
+
+
+def test_an_overlay_that_goes_one_way_says_so(experiment: dict[str, Any]) -> None:
+    method = {"push_sum": {"local": {"steps": 1}, "batch_size": 20, "learning_rate": 0.1}}
+    directed = {**experiment, "sweep": None, "topology": "one_peer", "algorithm": method, "partition": {"shards": {"clients": 8}}}
+    (run,) = mf.run(directed, progress=False)
+    overlay = run.overlay
+    assert overlay is not None and run.summary is not None
+    assert overlay.directed and overlay.lambda_ == run.summary["lambda_of_period"]
+    assert len(overlay.edges) == 8

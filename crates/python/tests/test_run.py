@@ -15,6 +15,7 @@ from typing import Any
 
 import meshfold as mf
 import pytest
+from conftest import Halt, halt_at
 
 Experiment = dict[str, Any]
 
@@ -267,3 +268,34 @@ def test_parts_that_are_none_are_told(experiment: Experiment, arguments: dict[st
     with pytest.raises(ValueError, match=words):
         mf.run(experiment, progress=False, **arguments)
     assert not Path("runs").exists()
+
+
+def test_a_part_without_runs_has_none(experiment: Experiment) -> None:
+    assert len(mf.run(experiment, part="8/8", progress=False)) == 0
+
+
+def test_warnings_of_the_library_are_heard(experiment: Experiment) -> None:
+    kept = {**experiment, "sweep": None, "rounds": 6000, "evaluate": {"every": 600}, "checkpoint": {"every": 500}}
+    with pytest.raises(Halt):
+        mf.run(kept, on_record=halt_at(600), progress=False)
+    (checkpoint,) = Path("runs/small").glob("*/checkpoint.safetensors")
+    checkpoint.write_bytes(b"damaged")
+    with pytest.warns(mf.MeshfoldWarning, match="checkpoint.safetensors is ignored"):
+        mf.run(kept, progress=False)
+
+
+def test_results_that_may_be_others_here_are_told(experiment: Experiment) -> None:
+    (run,) = mf.run({**experiment, "sweep": None}, progress=False)
+    done = run.folder / "DONE"
+    seal = json.loads(done.read_text())
+    done.write_text(json.dumps({**seal, "meshfold": "0.0.1"}))
+    with pytest.warns(mf.MeshfoldWarning, match="finished before by meshfold 0.0.1 .* may differ in bits"):
+        mf.run({**experiment, "sweep": None}, progress=False)
+
+
+def test_a_single_run_brings_the_tables_of_its_sweep_up_to_date(experiment: Experiment) -> None:
+    runs = mf.run(experiment, progress=False)
+    table = runs[0].folder.parent / "metrics.parquet"
+    table.write_bytes(b"")
+    mf.run({**experiment, "sweep": None}, progress=False)
+    assert table.stat().st_size > 0

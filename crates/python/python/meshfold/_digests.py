@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import functools
 import hashlib
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,7 +23,8 @@ def of_arrays(*arrays: NDArray[Any]) -> str:
     digest = hashlib.sha256()
     for array in arrays:
         digest.update(f"{array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        # The bytes of an array of objects are places in memory.
+        digest.update(repr(array.tolist()).encode() if array.dtype.hasobject else np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
 
 
@@ -32,7 +36,11 @@ def of_source(function: Callable[..., Any]) -> str:
 
 
 def of_values(*values: Any) -> str:
-    """A digest of functions, arrays, numbers, text, and lists and dicts of them."""
+    """A digest of functions, arrays, numbers, text, and lists, dicts, sets and objects of them.
+
+    Raises:
+        TypeError: if something is only known by its place in memory.
+    """
     return hashlib.sha256(repr([_told(value, 0) for value in values]).encode()).hexdigest()[:16]
 
 
@@ -85,6 +93,33 @@ def _told(value: Any, depth: int) -> Any:
         return of_arrays(entries.row, entries.col, entries.data, np.array(value.shape))
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return of_arrays(np.asarray(value.detach() if hasattr(value, "detach") else value))
-    if depth < _DEEPEST and callable(value):
-        return (_source(value), _enclosed(value, depth))
-    return type(value).__qualname__
+    if hasattr(value, "to_numpy"):
+        return [repr(list(getattr(value, "columns", []))), _told(value.to_numpy(), depth)]
+    if callable(value):
+        return (_source(value), _enclosed(value, depth)) if depth < _DEEPEST else type(value).__qualname__
+    return _told_object(value, depth)
+
+
+def _told_object(value: Any, depth: int) -> Any:
+    """An object that is neither a number, nor text, nor an array, nor called."""
+    kind = type(value).__qualname__
+    if isinstance(value, (set, frozenset)):
+        return [kind, *sorted((_told(entry, depth) for entry in value), key=repr)]
+    if isinstance(value, enum.Enum):
+        return [kind, value.name, _told(value.value, depth)]
+    if isinstance(value, types.ModuleType):
+        return [kind, value.__name__]
+    if dataclasses.is_dataclass(value):
+        fields: Any = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    else:
+        fields = getattr(value, "__dict__", None)
+    if fields is not None:
+        return [kind, _told(fields, depth + 1)] if depth < _DEEPEST else kind
+    text = repr(value)
+    # What is called by its place in memory is called otherwise in the next process.
+    made: Any = type(value)
+    if made.__repr__ is object.__repr__ or " at 0x" in text:
+        raise TypeError(
+            f"no digest tells a {kind} from others, by which runs are known: give a `version`, and another one where it changes"
+        )
+    return [kind, text]

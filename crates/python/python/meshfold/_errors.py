@@ -81,4 +81,5 @@ class RunFailed(MeshfoldError):
 
 
 class MeshfoldWarning(UserWarning):
-    """An experiment that can be run, but may not be what was meant, or a call-back that does not work."""
+    """An experiment that can be run, but may not be what was meant, results that may differ from those of a run here, or a call-back that
+    does not work."""

@@ -152,7 +152,7 @@ class FittedFunctions(Fitted):
         starts, inputs = [], 1
         for name, shape in self.shapes:
             if len(shape) > 1:
-                inputs = math.prod(shape[:-1])
+                inputs = max(math.prod(shape[:-1]), 1)
             if name in self._given:
                 starts.append(self._given[name])
             else:

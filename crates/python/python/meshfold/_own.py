@@ -89,9 +89,10 @@ class KeyFault(ValueError):
 
 
 def _digest(cls: type[Method]) -> str:
-    """A digest of the source of `cls`; empty where the source is not known."""
+    """A digest of the source of `cls` and of the classes that it is made of, up to `Method`; empty where the source is not known."""
+    bases = [base for base in cls.__mro__ if base not in Method.__mro__]
     try:
-        source = inspect.getsource(cls)
+        source = "".join(inspect.getsource(base) for base in bases)
     except (OSError, TypeError):
         return ""
     return hashlib.sha256(source.encode()).hexdigest()[:12]

@@ -13,7 +13,7 @@ from meshfold._meshfold import Part
 
 
 def overlay(
-    graph: Any, *, label: str | None = None, expected_edges: float | None = None
+    graph: Any, *, label: str | None = None, expected_edges: float | None = None, version: str | None = None
 ) -> Part:
     """An overlay for `topology`, of a graph or of a function of the round.
 
@@ -23,12 +23,14 @@ def overlay(
             counted from 1, that returns one of these.
         label: what the overlay is called in tables and figures; `graph` with a digest if absent.
         expected_edges: about how many edges the overlays of a function have, by which memory is planned; two for each node if absent.
+        version: tells the overlay from others of its label, as part of the id of a run; a digest of the graph, or of the function's
+            source and what belongs to it, if absent. Give one where the function depends on anything else that you change.
 
     Raises:
         ValueError: if the graph is none that can be used, with the node or row at fault.
     """
     if callable(graph) and not hasattr(graph, "edges"):
-        digest = _digests.of_source(graph)
+        digest = version or _digests.of_source(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
         function = graph
 
@@ -38,11 +40,11 @@ def overlay(
                 raise ValueError(f"round {round}: the graph has {count} nodes, but {nodes} are needed")
             return found
 
-        expected = 1000.0 if expected_edges is None else float(expected_edges)
+        expected = None if expected_edges is None else float(expected_edges)
         return Part.overlay_of_rounds(name, digest, edges, expected)
     count, found = _edges(graph, None)
     nodes = count if count is not None else int(found.max(initial=0)) + 1
-    digest = _digests.of_arrays(found, np.array([nodes]))
+    digest = version or _digests.of_arrays(found, np.array([nodes]))
     return Part.overlay(label or f"graph-{digest[:6]}", digest, nodes, found)
 
 
@@ -54,18 +56,34 @@ def _edges(graph: Any, nodes: int | None) -> tuple[int | None, NDArray[np.uint32
         entries = graph.tocoo()
         return _edges_of_matrix(entries.shape, entries.row, entries.col, entries.data)
     array = _arrays.plain(graph, "overlay: the graph")
-    if array.ndim == 2 and array.shape[1] == 2 and array.shape[0] != 2 and array.dtype.kind in "iu":
+    if array.shape == (2, 2) and array.dtype.kind in "iu":
+        return _of_two_rows(array, nodes)
+    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
         return None, _checked(array, nodes)
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         rows, columns = np.nonzero(array)
         return _edges_of_matrix(array.shape, rows, columns, array[rows, columns])
     if array.size == 0:
         return None, np.empty((0, 2), np.uint32)
-    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
-        return None, _checked(array, nodes)
     raise ValueError(
         f"overlay: found an array of shape {array.shape}, needed edges [E, 2] of whole numbers or a square matrix"
     )
+
+
+def _of_two_rows(array: NDArray[Any], nodes: int | None) -> tuple[int | None, NDArray[np.uint32]]:
+    """A symmetric matrix of two nodes, or two edges."""
+    (first, between), (also, last) = array.tolist()
+    may_be_matrix = between == also if nodes is None else nodes == 2
+    # An edge from a node to itself, and one that stands there twice, are in no list of edges.
+    may_be_edges = nodes != 2 and len({first, between, last}) == 3 and array.min() >= 0
+    if may_be_matrix and may_be_edges:
+        raise ValueError(
+            f"overlay: {array.tolist()} may be a matrix of two nodes or two edges: give the matrix as floats, or a graph of networkx"
+        )
+    if may_be_matrix:
+        rows, columns = np.nonzero(array)
+        return _edges_of_matrix(array.shape, rows, columns, array[rows, columns])
+    return None, _checked(array, nodes)
 
 
 def _checked(edges: NDArray[Any], nodes: int | None) -> NDArray[np.uint32]:
@@ -140,7 +158,11 @@ Deal = Callable[[NDArray[np.uint16], int, np.random.Generator], Sequence[ArrayLi
 
 
 def partition(
-    clients: Sequence[ArrayLike] | Deal, *, count: int | None = None, label: str | None = None
+    clients: Sequence[ArrayLike] | Deal,
+    *,
+    count: int | None = None,
+    label: str | None = None,
+    version: str | None = None,
 ) -> Part:
     """Who owns which training example, for `partition`.
 
@@ -149,9 +171,11 @@ def partition(
             `[M]`, the number of classes, and a generator of NumPy's that is seeded by the run.
         count: how many clients the function makes, if that is known beforehand.
         label: what the partition is called in tables; `indices` with a digest if absent.
+        version: tells the partition from others of its label, as part of the id of a run; a digest of the indices, or of the function's
+            source and what belongs to it, if absent. Give one where the function depends on anything else that you change.
     """
     if callable(clients):
-        function, digest = clients, _digests.of_source(clients)
+        function, digest = clients, version or _digests.of_source(clients)
 
         def deal(labels: NDArray[np.uint16], classes: int, seed: int) -> list[list[int]]:
             return _lists(function(labels, classes, np.random.default_rng(seed)))
@@ -159,7 +183,7 @@ def partition(
         name = label or f"{getattr(clients, '__name__', 'partition')}-{digest[:6]}"
         return Part.partition_by(name, digest, deal, count)
     lists = _lists(clients)
-    digest = _digests.of_arrays(*(np.array(indices, np.uint32) for indices in lists))
+    digest = version or _digests.of_arrays(*(np.array(indices, np.uint32) for indices in lists))
     return Part.partition(label or f"indices-{digest[:6]}", digest, lists)
 
 
@@ -213,7 +237,9 @@ def dataset(
     if classes is not None and classes < largest:
         raise ValueError(f"dataset: found label {largest - 1}, needed one below {classes}")
     owners = _owners(owner, len(train), owner_test, len(test))
-    digest = _digests.of_arrays(train, labels, test, test_labels, *owners)
+    # The features lie flat, whatever the images' shape.
+    form = np.array([*shape, classes or largest])
+    digest = _digests.of_arrays(train, labels, test, test_labels, *owners, form)
     train_owners, test_owners = owners or (None, None)
     return Part.dataset(
         label or f"arrays-{digest[:6]}",
@@ -251,19 +277,29 @@ def _owners(
         if test is not None:
             raise ValueError("dataset: owner_test is given, but not owner")
         return ()
-    owners = _labels(train, examples, "owner").astype(np.uint32)
+    # One more than the largest is somebody's without training examples.
+    most = 2**32 - 2
+    owners = _whole_numbers(train, examples, "owner", most).astype(np.uint32)
     if test is None:
         return owners, np.full(test_examples, owners.max() + 1, np.uint32)
-    return owners, _labels(test, test_examples, "owner_test").astype(np.uint32)
+    return owners, _whole_numbers(test, test_examples, "owner_test", most).astype(np.uint32)
 
 
 def _labels(values: ArrayLike, examples: int, name: str) -> NDArray[np.uint16]:
+    return np.ascontiguousarray(_whole_numbers(values, examples, name, 65535).astype(np.uint16))
+
+
+def _whole_numbers(values: ArrayLike, examples: int, name: str, most: int) -> NDArray[Any]:
+    """`values` `[M]`, if they are whole numbers from 0 to `most`."""
     array = _arrays.plain(values, f"dataset: {name}")
     if array.shape != (examples,):
         raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [{examples}]")
-    if array.dtype.kind not in "iu" or array.min() < 0 or array.max() > 65535:
-        raise ValueError(f"dataset: {name} is of type {array.dtype}, but it must hold whole numbers from 0 to 65535")
-    return np.ascontiguousarray(array.astype(np.uint16))
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"dataset: {name} is of type {array.dtype}, needed whole numbers")
+    for found in (array.min(), array.max()):
+        if not 0 <= found <= most:
+            raise ValueError(f"dataset: {name} holds {found}, needed whole numbers from 0 to {most}")
+    return array
 
 
 class Collector:

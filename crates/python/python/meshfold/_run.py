@@ -168,17 +168,21 @@ class _Session:
             self._callbacks.call("on_record", self._runs[run], json.loads(value))
         elif kind == "ended":
             self._ended(run, *value)
+        elif kind == "warned":
+            warnings.warn(value, MeshfoldWarning, stacklevel=3)
         elif kind == "stopping":
             self._callbacks.is_stopping = True
 
-    def _ended(self, run: int, ending: str, error: str | None, folder: str) -> None:
-        self._folders[run] = Path(folder)
+    def _ended(self, run: int, ending: str, error: str | None, folder: Path, notice: str | None) -> None:
+        self._folders[run] = folder
         ended = replace(self._runs[run], ending=ending, error=error)
         self._runs[run] = ended
         if ending in ("failed", "damaged"):
             self._failures[ended.label] = error or ending
         elif error is not None:
             warnings.warn(f"{ended.label}: {error}", MeshfoldWarning, stacklevel=4)
+        if notice is not None:
+            warnings.warn(f"{ended.label}: {notice}", MeshfoldWarning, stacklevel=4)
         if self._progress is not None:
             self._progress.ended(run)
         self._callbacks.call("on_end", ended)
@@ -189,10 +193,14 @@ class _Session:
 
     def result(self) -> Runs:
         folders = [fspath(self._folders[run]) for run in sorted(self._folders)]
+        is_elsewhere = bool(folders) and all(run.ending == "elsewhere" for run in self._runs)
+        if is_elsewhere:
+            warnings.warn("other processes carry out all runs", MeshfoldWarning, stacklevel=3)
         try:
             runs = Runs(_meshfold.Recorded(folders))
         except MeshfoldError:
-            if not self._failures:
+            # A part may have no runs, and what other processes have begun may have no records yet.
+            if folders and not self._failures and not is_elsewhere:
                 raise
             runs = Runs(_meshfold.Recorded.empty())
         if self._failures:

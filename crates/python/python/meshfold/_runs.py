@@ -26,7 +26,8 @@ class Overlay:
         nodes: number of nodes.
         edges: `[E, 2]` integers, the two ends of each edge; from sender to receiver if `directed`.
         directed: whether models go one way.
-        lambda_: the second-largest modulus of the eigenvalues of the mixing matrix, or None if it is not known.
+        lambda_: the second-largest modulus of the eigenvalues of the mixing matrix, or None if it is not known; of the overlays of a period
+            together where they take turns.
         summary: all that `overlay.json` says.
     """
 
@@ -87,7 +88,7 @@ class Run:
     @property
     def folder(self) -> Path:
         """Where its files lie."""
-        return Path(self._about["folder"])
+        return Path(self._recorded.folder(self._place))
 
     @property
     def is_finished(self) -> bool:
@@ -134,7 +135,7 @@ class Run:
             nodes=summary["nodes"],
             edges=ends,
             directed=bool(summary.get("directed", False)),
-            lambda_=summary.get("lambda"),
+            lambda_=self._about["lambda"],
             summary=summary,
         )
 

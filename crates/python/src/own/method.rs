@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::gate;
 
+use super::parts::traceback;
 use super::round::{self, PyRound};
 use super::stack::PyStack;
 
@@ -123,15 +124,9 @@ struct PyMethodState {
 impl PyMethodState {
     /// What Python raised, with its traceback.
     fn failed(&self, py: Python<'_>, error: &PyErr) -> AlgorithmError {
-        let told = py
-            .import("meshfold._own")
-            .and_then(|module| {
-                module.call_method1("traceback", (error.clone_ref(py).into_value(py),))
-            })
-            .and_then(|text| text.extract());
         AlgorithmError::Own {
             method: self.name.clone(),
-            reason: told.unwrap_or_else(|_| error.to_string()),
+            reason: traceback(py, error),
         }
     }
 

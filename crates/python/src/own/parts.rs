@@ -102,7 +102,12 @@ impl PyPart {
 
     /// An overlay for each round: `edges(round, nodes)` returns its edges, `[E, 2]`.
     #[staticmethod]
-    fn overlay_of_rounds(name: String, version: String, edges: Py<PyAny>, expected: f64) -> Self {
+    fn overlay_of_rounds(
+        name: String,
+        version: String,
+        edges: Py<PyAny>,
+        expected: Option<f64>,
+    ) -> Self {
         let made = Made::Overlay(Arc::new(OfRounds {
             name: name.clone(),
             edges,
@@ -227,17 +232,18 @@ fn pairs(edges: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// What Python raised, in a line.
+/// What Python raised, with its traceback.
 pub(super) fn raised(error: &PyErr) -> String {
-    gate::attach(|py| {
-        let told = py
-            .import("meshfold._own")
-            .and_then(|module| {
-                module.call_method1("traceback", (error.clone_ref(py).into_value(py),))
-            })
-            .and_then(|text| text.extract());
-        told.unwrap_or_else(|_| error.to_string())
-    })
+    gate::attach(|py| traceback(py, error))
+}
+
+/// As [`raised`], on a thread that is attached already.
+pub(super) fn traceback(py: Python<'_>, error: &PyErr) -> String {
+    let told = py
+        .import("meshfold._own")
+        .and_then(|module| module.call_method1("traceback", (error.clone_ref(py).into_value(py),)))
+        .and_then(|text| text.extract());
+    told.unwrap_or_else(|_| error.to_string())
 }
 
 struct Graph {
@@ -263,8 +269,8 @@ impl OwnOverlay for Graph {
 struct OfRounds {
     name: String,
     edges: Py<PyAny>,
-    /// About how many edges there are.
-    expected: f64,
+    /// About how many edges there are, if that is known.
+    expected: Option<f64>,
 }
 
 impl OwnOverlay for OfRounds {
@@ -290,8 +296,8 @@ impl OwnOverlay for OfRounds {
         OverlayChange::EachRound
     }
 
-    fn edges(&self, _nodes: usize) -> f64 {
-        self.expected
+    fn edges(&self, nodes: usize) -> f64 {
+        self.expected.unwrap_or(2.0 * nodes as f64)
     }
 }
 

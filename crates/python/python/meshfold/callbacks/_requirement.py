@@ -6,12 +6,11 @@ import importlib
 from typing import Any
 
 
-def required(module: str, callback: str, package: str | None = None) -> Any:
+def required(module: str, callback: str) -> Any:
     """The module, or an error that says what to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = package or module
         raise ImportError(
-            f"meshfold.callbacks.{callback} needs the package {package}, which cannot be imported ({error}): pip install {package}"
+            f"meshfold.callbacks.{callback} needs the package {module}, which cannot be imported ({error}): pip install {module}"
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import warnings
 from pathlib import Path
@@ -62,6 +63,8 @@ class Tracker(Callback):
                 self._open[run.id] = tracked
                 for record in _earlier(run):
                     _log(tracked, record)
+                if tracked.id is not None:
+                    _remember(run.folder, self._place(), tracked.id)
             except Exception as error:
                 self._open.pop(run.id, None)
                 if not self._has_worked:
@@ -69,8 +72,6 @@ class Tracker(Callback):
                 self._warn(run, error)
                 return
             self._has_worked = True
-            if tracked.id is not None:
-                _remember(run.folder, self._place(), tracked.id)
 
     def on_record(self, run: RunInfo, record: dict[str, Any]) -> None:
         with self._lock:
@@ -121,4 +122,7 @@ def _remember(folder: Path, place: str, id: str) -> None:
     """Notes what a tracker calls the run. Without this a resumed run would be a new one there."""
     with _names_lock:
         names = {**_names(folder), place: id}
-        (folder / NAMES).write_text(json.dumps(names, indent=2) + "\n", encoding="utf-8")
+        # In one step: a file that is cut off would hide the runs of all trackers.
+        new = folder / f"{NAMES}.new"
+        new.write_text(json.dumps(names, indent=2) + "\n", encoding="utf-8")
+        os.replace(new, folder / NAMES)
