@@ -186,7 +186,10 @@ fn toolbar(runs: &[(ChurnRun, ChurnTrace)]) -> Markup {
 fn data(runs: &[(ChurnRun, ChurnTrace)], sections: &[Section]) -> Value {
     let group = |(run, _): &(ChurnRun, ChurnTrace)| json!({ "label": run.label(), "note": "" });
     let groups: Vec<Value> = runs.iter().map(group).collect();
-    json!({ "groups": groups, "axes": [], "factors": [], "charts": document::charts(sections) })
+    let mut data = json!({ "groups": groups, "axes": [], "factors": [] });
+    // Set and not named above, where the macro would copy it.
+    data["charts"] = document::charts(sections);
+    data
 }
 
 #[cfg(test)]

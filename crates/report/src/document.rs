@@ -10,7 +10,7 @@ use chart::Chart;
 use escape::json_in_script;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plotly_script::Script;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::io::{self, Write};
 
 /// Refuses every request that would leave the page, whatever else stands in it.
@@ -220,7 +220,7 @@ pub(crate) fn columns(charts: &[Chart]) -> Markup {
 }
 
 /// The plots of all sections by their names, as the page's script takes them.
-pub(crate) fn charts(sections: &[Section]) -> Map<String, Value> {
+pub(crate) fn charts(sections: &[Section]) -> Value {
     sections
         .iter()
         .flat_map(|section| &section.charts)

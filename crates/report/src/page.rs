@@ -339,12 +339,14 @@ fn data(
             .collect();
         json!({ "key": factor.key, "values": texts, "of": factor.of_groups(groups.len()), "colours": factor.colours(&ages) })
     };
-    json!({
+    let mut data = json!({
         "groups": charted.iter().map(group).collect::<Vec<_>>(),
         "accuracies": groups.iter().map(|group| group.final_accuracy().mean).collect::<Vec<_>>(),
         "factors": factors.iter().map(factor).collect::<Vec<_>>(),
         "axes": axes(charted),
         "bands": charts::curve::bands(charted),
-        "charts": document::charts(sections),
-    })
+    });
+    // Set and not named above, where the macro would copy it.
+    data["charts"] = document::charts(sections);
+    data
 }

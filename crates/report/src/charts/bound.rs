@@ -6,9 +6,7 @@ use crate::document::escape::plot_text;
 use crate::document::palette;
 use crate::document::quantity_text::significant_values;
 use crate::runs::group::Group;
-use plotly::common::{DashType, ExponentFormat, Line, Mode};
-use plotly::layout::{Axis, AxisType};
-use plotly::{Scatter, Trace};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Marks the traces that keep their own dash.
@@ -35,34 +33,31 @@ fn of(name: &str, groups: &[Group<'_>]) -> Chart {
         lines.into_iter().flatten()
     };
     let words = name.replace('_', " ");
-    let axis = Axis::new()
-        .title(&words)
-        .type_(AxisType::Log)
-        .exponent_format(ExponentFormat::Power);
+    let axis = json!({ "title": { "text": words }, "type": "log", "exponentformat": "power" });
     let traces = groups.iter().enumerate().flat_map(pair).collect();
     let (id, description) = (format!("bound-{name}"), format!("{words} and its bound"));
     Chart::over(ROUNDS, axis, (&id, &description, 340), traces)
 }
 
 /// A line of a group where it has a place on a logarithmic axis.
-fn line(index: usize, group: &Group<'_>, values: &[Option<f64>], is_bound: bool) -> Box<dyn Trace> {
+fn line(index: usize, group: &Group<'_>, values: &[Option<f64>], is_bound: bool) -> Value {
     let positive = |value: &Option<f64>| value.filter(|value| *value > 0.0);
     let values: Vec<Option<f64>> = values.iter().map(positive).collect();
-    let style = Line::new().color(palette::colour(index));
-    let (name, style) = match is_bound {
-        true => ("bound".to_owned(), style.width(1.6).dash(DashType::Dot)),
-        false => {
-            let style = style.width(2.6).dash(palette::dash(index));
-            (plot_text(&group.label), style)
-        }
+    let (name, width, dash) = match is_bound {
+        true => ("bound".to_owned(), 1.6, "dot"),
+        false => (plot_text(&group.label), 2.6, palette::dash(index)),
     };
-    let scatter = Scatter::new(group.curves.rounds.clone(), significant_values(&values, 5))
-        .mode(Mode::Lines)
-        .name(name)
-        .line(style)
-        .legend_group(trace_group(index));
-    match is_bound {
-        true => scatter.meta(BOUND),
-        false => scatter,
+    let mut trace = json!({
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": group.curves.rounds,
+        "y": significant_values(&values, 5),
+        "line": { "width": width, "color": palette::colour(index), "dash": dash },
+        "legendgroup": trace_group(index),
+    });
+    if is_bound {
+        trace["meta"] = json!(BOUND);
     }
+    trace
 }

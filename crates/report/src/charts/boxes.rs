@@ -5,9 +5,7 @@ use crate::document::escape::plot_text;
 use crate::document::quantity_text::significant;
 use crate::runs::group::Group;
 use meshfold_statistics::quantile;
-use plotly::layout::Axis;
-use plotly::{Layout, Trace};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 /// Most groups that have a box.
 pub(crate) const BOXES: usize = 60;
@@ -46,13 +44,13 @@ fn chart(
     groups: &[Group<'_>],
     values: fn(&Group<'_>) -> Vec<f64>,
 ) -> Option<Chart> {
-    let mut boxes: Vec<Box<dyn Trace>> = groups
+    let mut boxes: Vec<Value> = groups
         .iter()
         .enumerate()
         .map(|(index, group)| (index, group, values(group)))
         .filter(|(_, _, values)| values.len() > 1)
         .take(BOXES)
-        .filter_map(|(index, group, values)| Some(quartiles(index, group, &values)?.boxed()))
+        .filter_map(|(index, group, values)| quartiles(index, group, &values))
         .collect();
     // The axis goes from the bottom to the top.
     boxes.reverse();
@@ -62,63 +60,27 @@ fn chart(
         description: description.to_owned(),
         height: (90 + 26 * count).clamp(180, 1600),
         traces: boxes,
-        layout: Layout::new()
-            .x_axis(Axis::new().title(title).tick_format(".0%").zero_line(false))
-            .y_axis(
-                Axis::new()
-                    .fixed_range(true)
-                    .auto_margin(true)
-                    .show_tick_labels(count <= 24),
-            )
-            .show_legend(false),
+        layout: json!({
+            "xaxis": { "title": { "text": title }, "tickformat": ".0%", "zeroline": false },
+            "yaxis": { "fixedrange": true, "automargin": true, "showticklabels": count <= 24 },
+            "showlegend": false,
+        }),
     })
 }
 
-fn quartiles(index: usize, group: &Group<'_>, values: &[f64]) -> Option<Quartiles> {
-    let at = |share| Some([significant(quantile(values, share)?, 5)]);
-    Some(Quartiles {
-        kind: "box",
-        orientation: "h",
-        y: [plot_text(&group.label)],
-        lowerfence: at(0.05)?,
-        q1: at(0.25)?,
-        median: at(0.5)?,
-        q3: at(0.75)?,
-        upperfence: at(0.95)?,
-        legendgroup: trace_group(index),
-        line: Line { width: 1.6 },
-    })
-}
-
-/// A box whose edges are known; that of the plotting crate knows single values alone.
-#[derive(Clone, Serialize)]
-struct Quartiles {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    orientation: &'static str,
-    y: [String; 1],
-    lowerfence: [f64; 1],
-    q1: [f64; 1],
-    median: [f64; 1],
-    q3: [f64; 1],
-    upperfence: [f64; 1],
-    legendgroup: String,
-    line: Line,
-}
-
-#[derive(Clone, Serialize)]
-struct Line {
-    width: f64,
-}
-
-impl Quartiles {
-    fn boxed(self) -> Box<dyn Trace> {
-        Box::new(self)
-    }
-}
-
-impl Trace for Quartiles {
-    fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("numbers and words can be written")
-    }
+/// A box whose edges are known.
+fn quartiles(index: usize, group: &Group<'_>, values: &[f64]) -> Option<Value> {
+    let at = |share| Some(significant(quantile(values, share)?, 5));
+    Some(json!({
+        "type": "box",
+        "orientation": "h",
+        "y": [plot_text(&group.label)],
+        "lowerfence": [at(0.05)?],
+        "q1": [at(0.25)?],
+        "median": [at(0.5)?],
+        "q3": [at(0.75)?],
+        "upperfence": [at(0.95)?],
+        "legendgroup": trace_group(index),
+        "line": { "width": 1.6 },
+    }))
 }

@@ -6,10 +6,8 @@ use crate::document::palette;
 use crate::document::quantity_text::significant_values;
 use crate::runs::curves::{Band, Bands, CurveWithBands, Curves};
 use crate::runs::group::Group;
-use plotly::common::{DashType, ExponentFormat, Line, Mode, Visible};
-use plotly::layout::{Axis, AxisType};
-use plotly::{Scatter, Trace};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// The title of the axis that curves are drawn over.
 pub(crate) const ROUNDS: &str = "communication round";
@@ -30,7 +28,7 @@ pub(crate) fn accuracy(groups: &[Group<'_>]) -> Chart {
             traces.push(mean_model(index, curves));
         }
     }
-    let axis = Axis::new().title("test accuracy").tick_format(".0%");
+    let axis = json!({ "title": { "text": "test accuracy" }, "tickformat": ".0%" });
     let about = ("accuracy", "Test accuracy: mean of all clients", 460);
     Chart::over(ROUNDS, axis, about, traces)
 }
@@ -38,7 +36,7 @@ pub(crate) fn accuracy(groups: &[Group<'_>]) -> Chart {
 /// Mean test loss of every group.
 pub(crate) fn loss(groups: &[Group<'_>]) -> Chart {
     let traces = means(groups, |curves| curves.loss.clone());
-    let axis = Axis::new().title("test loss");
+    let axis = json!({ "title": { "text": "test loss" } });
     let about = ("loss", "Test loss: mean of all clients", 340);
     Chart::over(ROUNDS, axis, about, traces)
 }
@@ -46,15 +44,9 @@ pub(crate) fn loss(groups: &[Group<'_>]) -> Chart {
 /// Consensus distance of every group on a logarithmic axis, which does not show an exact agreement.
 pub(crate) fn consensus(groups: &[Group<'_>]) -> Chart {
     let traces = means(groups, |curves| positive(&curves.consensus));
-    let scale = if traces.is_empty() {
-        AxisType::Linear
-    } else {
-        AxisType::Log
-    };
-    let axis = Axis::new()
-        .title("consensus distance")
-        .type_(scale)
-        .exponent_format(ExponentFormat::Power);
+    let scale = if traces.is_empty() { "linear" } else { "log" };
+    let title = "consensus distance";
+    let axis = json!({ "title": { "text": title }, "type": scale, "exponentformat": "power" });
     let description = "Consensus distance: how far the models are from their mean";
     Chart::over(ROUNDS, axis, ("consensus", description, 340), traces)
 }
@@ -111,48 +103,39 @@ fn positive(curve: &CurveWithBands) -> CurveWithBands {
     }
 }
 
-fn means(groups: &[Group<'_>], curve: fn(&Curves) -> CurveWithBands) -> Vec<Box<dyn Trace>> {
+fn means(groups: &[Group<'_>], curve: fn(&Curves) -> CurveWithBands) -> Vec<Value> {
     let trace = |(index, group): (usize, &Group<'_>)| mean(index, group, &curve(&group.curves));
     groups.iter().enumerate().filter_map(trace).collect()
 }
 
 /// The line of a group, unless nothing is known of it.
-fn mean(index: usize, group: &Group<'_>, curve: &CurveWithBands) -> Option<Box<dyn Trace>> {
+fn mean(index: usize, group: &Group<'_>, curve: &CurveWithBands) -> Option<Value> {
     if curve.mean.iter().all(Option::is_none) {
         return None;
     }
-    let line = Line::new()
-        .width(2.6)
-        .color(palette::colour(index))
-        .dash(palette::dash(index));
-    Some(
-        Scatter::new(
-            group.curves.rounds.clone(),
-            significant_values(&curve.mean, 5),
-        )
-        .mode(Mode::Lines)
-        .name(plot_text(&group.label))
-        .line(line)
-        .meta(MEAN)
-        .legend_group(trace_group(index)),
-    )
+    Some(json!({
+        "type": "scatter",
+        "mode": "lines",
+        "name": plot_text(&group.label),
+        "x": group.curves.rounds,
+        "y": significant_values(&curve.mean, 5),
+        "line": { "width": 2.6, "color": palette::colour(index), "dash": palette::dash(index) },
+        "meta": MEAN,
+        "legendgroup": trace_group(index),
+    }))
 }
 
-fn mean_model(index: usize, curves: &Curves) -> Box<dyn Trace> {
-    Scatter::new(
-        curves.rounds.clone(),
-        significant_values(&curves.mean_model_accuracy, 5),
-    )
-    .mode(Mode::Lines)
-    .name("mean model")
-    .line(
-        Line::new()
-            .width(1.6)
-            .color(palette::colour(index))
-            .dash(DashType::Dot),
-    )
-    .hover_template("%{y:.1%}")
-    .visible(Visible::False)
-    .meta(MEAN_MODEL)
-    .legend_group(trace_group(index))
+fn mean_model(index: usize, curves: &Curves) -> Value {
+    json!({
+        "type": "scatter",
+        "mode": "lines",
+        "name": "mean model",
+        "x": curves.rounds,
+        "y": significant_values(&curves.mean_model_accuracy, 5),
+        "line": { "width": 1.6, "color": palette::colour(index), "dash": "dot" },
+        "hovertemplate": "%{y:.1%}",
+        "visible": false,
+        "meta": MEAN_MODEL,
+        "legendgroup": trace_group(index),
+    })
 }

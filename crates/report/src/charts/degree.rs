@@ -4,9 +4,7 @@ use crate::document::chart::{Chart, trace_group};
 use crate::document::escape::plot_text;
 use crate::document::palette;
 use meshfold_topology::Overlay;
-use plotly::common::Marker;
-use plotly::layout::{Axis, AxisType, BarMode, CategoryOrder};
-use plotly::{Bar, Layout, Trace};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Up to this many different degrees stand at equal distances, however far apart they are.
@@ -36,40 +34,35 @@ pub(crate) fn chart(overlays: &[(usize, &str, &Overlay)]) -> Chart {
             .count()
     };
     let grouped = all.len() <= GROUPED && all.iter().any(|degree| holders(degree) > 1);
-    let mut traces: Vec<Box<dyn Trace>> = Vec::new();
+    let mut traces: Vec<Value> = Vec::new();
     for ((index, label, _), histogram) in overlays.iter().zip(&histograms) {
         let degrees = present(histogram);
         let nodes: Vec<usize> = degrees.iter().map(|&degree| histogram[degree]).collect();
-        let degrees = degrees
-            .into_iter()
-            .map(|degree| degree.to_string())
-            .collect();
-        let bars = Bar::new(degrees, nodes)
-            .name(plot_text(label))
-            .marker(Marker::new().color(palette::colour(*index)))
-            .opacity(if grouped { 1.0 } else { 0.75 })
-            .hover_template("degree %{x}: %{y} nodes")
-            .legend_group(trace_group(*index));
-        traces.push(bars);
+        traces.push(json!({
+            "type": "bar",
+            "name": plot_text(label),
+            "x": words(&degrees),
+            "y": nodes,
+            "marker": { "color": palette::colour(*index) },
+            "opacity": if grouped { 1.0 } else { 0.75 },
+            "hovertemplate": "degree %{x}: %{y} nodes",
+            "legendgroup": trace_group(*index),
+        }));
     }
-    let axis = Axis::new().title("degree: neighbours of a node");
+    let title = "degree: neighbours of a node";
     let axis = if all.len() <= CATEGORIES {
-        axis.type_(AxisType::Category)
-            .category_order(CategoryOrder::Array)
-            .category_array(all.iter().map(usize::to_string).collect::<Vec<_>>())
+        let order = words(&all);
+        json!({ "title": { "text": title }, "type": "category", "categoryorder": "array", "categoryarray": order })
     } else {
-        axis.type_(AxisType::Linear)
+        json!({ "title": { "text": title }, "type": "linear" })
     };
-    let layout = Layout::new()
-        .x_axis(axis)
-        .y_axis(Axis::new().title("nodes"))
-        .bar_mode(if grouped {
-            BarMode::Group
-        } else {
-            BarMode::Overlay
-        })
-        .bar_gap(0.45)
-        .show_legend(false);
+    let layout = json!({
+        "xaxis": axis,
+        "yaxis": { "title": { "text": "nodes" } },
+        "barmode": if grouped { "group" } else { "overlay" },
+        "bargap": 0.45,
+        "showlegend": false,
+    });
     let description = "Degree histogram of each overlay".to_owned();
     Chart {
         id: "degrees".to_owned(),
@@ -78,4 +71,9 @@ pub(crate) fn chart(overlays: &[(usize, &str, &Overlay)]) -> Chart {
         traces,
         layout,
     }
+}
+
+/// Degrees as the names of categories.
+fn words<'a>(degrees: impl IntoIterator<Item = &'a usize>) -> Vec<String> {
+    degrees.into_iter().map(usize::to_string).collect()
 }

@@ -6,9 +6,7 @@ use crate::document::quantity_text::significant_values;
 use crate::runs::curves::mean;
 use crate::runs::factor::Factor;
 use crate::runs::group::Group;
-use plotly::common::ColorBar;
-use plotly::layout::{Axis, AxisType};
-use plotly::{HeatMap, Layout};
+use serde_json::json;
 
 /// The map of the first two settings that vary. The page's script draws that of two others in its place.
 pub(crate) fn chart(groups: &[Group<'_>], factors: &[Factor]) -> Option<Chart> {
@@ -36,29 +34,22 @@ pub(crate) fn chart(groups: &[Group<'_>], factors: &[Factor]) -> Option<Chart> {
             .collect()
     };
     let axis = |factor: &Factor| {
-        Axis::new()
-            .title(plot_text(&factor.key))
-            .type_(AxisType::Category)
-            .show_grid(false)
-            .zero_line(false)
+        let title = plot_text(&factor.key);
+        json!({ "title": { "text": title }, "type": "category", "showgrid": false, "zeroline": false })
     };
-    let map = HeatMap::new(words(across), words(up), cells)
-        .color_bar(
-            ColorBar::new()
-                .title("accuracy")
-                .thickness(12)
-                .outline_width(0)
-                .tick_format(".0%"),
-        )
-        .hover_template("%{x}, %{y}: %{z:.1%}<extra></extra>");
+    let map = json!({
+        "type": "heatmap",
+        "x": words(across),
+        "y": words(up),
+        "z": cells,
+        "colorbar": { "title": { "text": "accuracy" }, "thickness": 12, "outlinewidth": 0, "tickformat": ".0%" },
+        "hovertemplate": "%{x}, %{y}: %{z:.1%}<extra></extra>",
+    });
     Some(Chart {
         id: "heat".to_owned(),
         description: "Heat map of the final mean accuracy over two settings".to_owned(),
         height: 420,
         traces: vec![map],
-        layout: Layout::new()
-            .x_axis(axis(across))
-            .y_axis(axis(up))
-            .show_legend(false),
+        layout: json!({ "xaxis": axis(across), "yaxis": axis(up), "showlegend": false }),
     })
 }

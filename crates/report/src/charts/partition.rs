@@ -3,9 +3,7 @@
 use crate::document::chart::Chart;
 use crate::document::escape::plot_text;
 use meshfold_experiment::results::{LabelCounts, Names};
-use plotly::common::{ColorBar, Marker};
-use plotly::layout::Axis;
-use plotly::{Bar, HeatMap, Layout};
+use serde_json::{Value, json};
 
 /// Most labels that are named on the axis.
 const MOST_NAMES: usize = 24;
@@ -38,54 +36,30 @@ pub(crate) fn chart(id: String, counts: &LabelCounts, names: &Names) -> Chart {
         values.chunks(together).map(mean).collect()
     };
     let cells: Vec<Vec<u32>> = counts.counts.iter().map(|row| merged(row)).collect();
-    let map = HeatMap::new(columns.clone(), (0..counts.classes()).collect(), cells)
-        .zmin(0.0)
-        .color_bar(
-            ColorBar::new()
-                .title("examples")
-                .thickness(12)
-                .outline_width(0),
-        )
-        .hover_template("client %{x}, label %{y}: %{z} examples<extra></extra>");
-    let totals = Bar::new(columns, merged(&counts.examples()))
-        .marker(Marker::new().color("#7a7f88"))
-        .y_axis("y2")
-        .hover_template("client %{x}: %{y} examples<extra></extra>");
-    let every_label = counts.classes() <= 12;
-    let labels = Axis::new()
-        .title("label")
-        .domain(&[0.0, 0.76])
-        .zero_line(false)
-        .show_grid(false);
-    let labels = match (names.labels.is_empty(), every_label) {
-        (false, _) if counts.classes() <= MOST_NAMES => labels
-            .title("")
-            .tick_values((0..counts.classes()).map(|label| label as f64).collect())
-            .tick_text(
-                (0..counts.classes())
-                    .map(|label| short(&names.label(label)))
-                    .collect(),
-            ),
-        (_, true) => labels.dtick(1.0).tick0(0.0),
-        (_, false) => labels,
-    };
-    let layout = Layout::new()
-        .x_axis(
-            Axis::new()
-                .title("client")
-                .show_grid(false)
-                .zero_line(false),
-        )
-        .y_axis(labels)
-        .y_axis2(
-            Axis::new()
-                .title("examples")
-                .domain(&[0.82, 1.0])
-                .n_ticks(3)
-                .anchor("x"),
-        )
-        .bar_gap(0.0)
-        .show_legend(false);
+    let map = json!({
+        "type": "heatmap",
+        "x": columns,
+        "y": (0..counts.classes()).collect::<Vec<usize>>(),
+        "z": cells,
+        "zmin": 0.0,
+        "colorbar": { "title": { "text": "examples" }, "thickness": 12, "outlinewidth": 0 },
+        "hovertemplate": "client %{x}, label %{y}: %{z} examples<extra></extra>",
+    });
+    let totals = json!({
+        "type": "bar",
+        "x": columns,
+        "y": merged(&counts.examples()),
+        "yaxis": "y2",
+        "marker": { "color": "#7a7f88" },
+        "hovertemplate": "client %{x}: %{y} examples<extra></extra>",
+    });
+    let layout = json!({
+        "xaxis": { "title": { "text": "client" }, "showgrid": false, "zeroline": false },
+        "yaxis": labels(counts, names),
+        "yaxis2": { "title": { "text": "examples" }, "domain": [0.82, 1.0], "nticks": 3, "anchor": "x" },
+        "bargap": 0.0,
+        "showlegend": false,
+    });
     Chart {
         id,
         description: "Heat map of the examples of each label that each client owns".to_owned(),
@@ -93,6 +67,21 @@ pub(crate) fn chart(id: String, counts: &LabelCounts, names: &Names) -> Chart {
         traces: vec![map, totals],
         layout,
     }
+}
+
+/// The axis of the labels, which names them where there is room.
+fn labels(counts: &LabelCounts, names: &Names) -> Value {
+    let mut axis = json!({ "title": { "text": "label" }, "domain": [0.0, 0.76], "zeroline": false, "showgrid": false });
+    let labels = 0..counts.classes();
+    if !names.labels.is_empty() && labels.len() <= MOST_NAMES {
+        axis["title"]["text"] = json!("");
+        axis["tickvals"] = labels.clone().map(|label| label as f64).collect();
+        axis["ticktext"] = labels.map(|label| short(&names.label(label))).collect();
+    } else if labels.len() <= 12 {
+        axis["dtick"] = json!(1.0);
+        axis["tick0"] = json!(0.0);
+    }
+    axis
 }
 
 /// How many neighbouring clients share a column of the map.

@@ -4,47 +4,38 @@ use crate::document::chart::{Chart, trace_group};
 use crate::document::escape::plot_text;
 use crate::document::palette;
 use crate::document::quantity_text::significant;
-use plotly::common::{Line, Marker, Mode};
-use plotly::layout::Axis;
-use plotly::{Layout, Scatter, Trace};
+use serde_json::{Value, json};
 
 /// Above this many nodes eigenvalues are a line without points.
 const POINTS: usize = 40;
 
 /// The eigenvalues of each overlay in descending order, given with its group's index and label.
 pub(crate) fn chart(spectra: &[(usize, &str, Vec<f64>)]) -> Chart {
-    let mut traces: Vec<Box<dyn Trace>> = Vec::new();
+    let mut traces: Vec<Value> = Vec::new();
     for (index, label, eigenvalues) in spectra {
         let ranks: Vec<usize> = (1..=eigenvalues.len()).collect();
-        let mode = if eigenvalues.len() <= POINTS {
-            Mode::LinesMarkers
-        } else {
-            Mode::Lines
-        };
-        let line = Scatter::new(
-            ranks,
-            eigenvalues
-                .iter()
-                .map(|&value| significant(value, 6))
-                .collect(),
-        )
-        .mode(mode)
-        .name(plot_text(label))
-        .line(
-            Line::new()
-                .width(2.2)
-                .color(palette::colour(*index))
-                .dash(palette::dash(*index)),
-        )
-        .marker(Marker::new().size(6).color(palette::colour(*index)))
-        .hover_template("λ<sub>%{x}</sub> = %{y}")
-        .legend_group(trace_group(*index));
-        traces.push(line);
+        let values: Vec<f64> = eigenvalues
+            .iter()
+            .map(|&value| significant(value, 6))
+            .collect();
+        let (colour, dash) = (palette::colour(*index), palette::dash(*index));
+        traces.push(json!({
+            "type": "scatter",
+            "mode": if eigenvalues.len() <= POINTS { "lines+markers" } else { "lines" },
+            "name": plot_text(label),
+            "x": ranks,
+            "y": values,
+            "line": { "width": 2.2, "color": colour, "dash": dash },
+            "marker": { "size": 6, "color": colour },
+            "hovertemplate": "λ<sub>%{x}</sub> = %{y}",
+            "legendgroup": trace_group(*index),
+        }));
     }
-    let layout = Layout::new()
-        .x_axis(Axis::new().title("rank of the eigenvalue"))
-        .y_axis(Axis::new().title("eigenvalue of W"))
-        .show_legend(false);
+    let layout = json!({
+        "xaxis": { "title": { "text": "rank of the eigenvalue" } },
+        "yaxis": { "title": { "text": "eigenvalue of W" } },
+        "showlegend": false,
+    });
     let description =
         "Eigenvalues of the mixing matrix of each overlay, in descending order".to_owned();
     Chart {

@@ -5,9 +5,7 @@ use crate::document::escape::plot_text;
 use crate::document::palette;
 use crate::document::quantity_text::{percent, significant};
 use crate::runs::group::Group;
-use plotly::common::{Fill, HoverInfo, Line, Marker, MarkerSymbol, Mode};
-use plotly::layout::Axis;
-use plotly::{Layout, Scatter, Trace};
+use serde_json::{Value, json};
 
 /// Most groups that have a row.
 const ROWS: usize = 24;
@@ -36,7 +34,7 @@ pub(crate) fn chart(groups: &[Group<'_>]) -> Option<Chart> {
         .map(|(_, _, accuracies)| accuracies.len())
         .max()?;
     let bins = Bins::over(low, high, most);
-    let mut traces: Vec<Box<dyn Trace>> = Vec::new();
+    let mut traces: Vec<Value> = Vec::new();
     let mut labels = Vec::new();
     for (row, (index, group, accuracies)) in rows.iter().enumerate() {
         let base = (rows.len() - 1 - row) as f64;
@@ -45,27 +43,26 @@ pub(crate) fn chart(groups: &[Group<'_>]) -> Option<Chart> {
         labels.push((base, wrapped(&group.label)));
     }
     let (bases, texts): (Vec<f64>, Vec<String>) = labels.into_iter().unzip();
-    let rows_axis = Axis::new()
-        .tick_values(bases)
-        .tick_text(texts)
-        .range(vec![-0.12, rows.len() as f64])
-        .zero_line(false)
-        .fixed_range(true)
-        .auto_margin(true);
-    let x_axis = Axis::new()
-        .title("final test accuracy of a client")
-        .tick_format(".0%")
-        .zero_line(false);
+    let rows_axis = json!({
+        "tickvals": bases,
+        "ticktext": texts,
+        "range": [-0.12, rows.len() as f64],
+        "zeroline": false,
+        "fixedrange": true,
+        "automargin": true,
+    });
+    let title = "final test accuracy of a client";
     Some(Chart {
         id: "spread".to_owned(),
         description: "Distribution of the clients' final accuracies in each group of runs"
             .to_owned(),
         height: (110 + 92 * rows.len()).clamp(240, 1600),
         traces,
-        layout: Layout::new()
-            .x_axis(x_axis)
-            .y_axis(rows_axis)
-            .show_legend(false),
+        layout: json!({
+            "xaxis": { "title": { "text": title }, "tickformat": ".0%", "zeroline": false },
+            "yaxis": rows_axis,
+            "showlegend": false,
+        }),
     })
 }
 
@@ -102,7 +99,7 @@ impl Bins {
     }
 }
 
-fn outline(index: usize, counts: &[usize], bins: &Bins, base: f64) -> Box<dyn Trace> {
+fn outline(index: usize, counts: &[usize], bins: &Bins, base: f64) -> Value {
     let fullest = counts.iter().copied().max().unwrap_or(1).max(1) as f64;
     let (mut x, mut y) = (vec![bins.edge(0)], vec![base]);
     for (bin, &count) in counts.iter().enumerate() {
@@ -112,16 +109,21 @@ fn outline(index: usize, counts: &[usize], bins: &Bins, base: f64) -> Box<dyn Tr
     }
     x.push(bins.edge(counts.len()));
     y.push(base);
-    Scatter::new(x, y)
-        .mode(Mode::Lines)
-        .line(Line::new().width(1.4).color(palette::colour(index)))
-        .fill(Fill::ToSelf)
-        .fill_color(format!("{}55", palette::colour(index)))
-        .hover_info(HoverInfo::Skip)
-        .legend_group(trace_group(index))
+    let colour = palette::colour(index);
+    json!({
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "line": { "width": 1.4, "color": colour },
+        "fill": "toself",
+        "fillcolor": format!("{colour}55"),
+        "hoverinfo": "skip",
+        "legendgroup": trace_group(index),
+    })
 }
 
-fn mean(index: usize, accuracies: &[f64], base: f64) -> Box<dyn Trace> {
+fn mean(index: usize, accuracies: &[f64], base: f64) -> Value {
     let mean = accuracies.iter().sum::<f64>() / accuracies.len() as f64;
     let low = accuracies.iter().copied().fold(f64::INFINITY, f64::min);
     let high = accuracies.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -131,23 +133,20 @@ fn mean(index: usize, accuracies: &[f64], base: f64) -> Box<dyn Trace> {
         percent(Some(low)),
         percent(Some(high))
     );
-    Scatter::new(
-        [low, mean, high]
-            .map(|value| significant(value, 5))
-            .to_vec(),
-        vec![base; 3],
-    )
-    .mode(Mode::LinesMarkers)
-    .line(Line::new().width(1.4).color(palette::colour(index)))
-    .marker(
-        Marker::new()
-            .size_array(vec![6, 11, 6])
-            .symbol(MarkerSymbol::Diamond)
-            .color(palette::colour(index)),
-    )
-    .hover_text(text)
-    .hover_template("%{hovertext}<extra></extra>")
-    .legend_group(trace_group(index))
+    let x = [low, mean, high].map(|value| significant(value, 5));
+    let y = [base; 3];
+    let colour = palette::colour(index);
+    json!({
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": x,
+        "y": y,
+        "line": { "width": 1.4, "color": colour },
+        "marker": { "size": [6, 11, 6], "symbol": "diamond", "color": colour },
+        "hovertext": text,
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "legendgroup": trace_group(index),
+    })
 }
 
 /// The label in lines that a plot has room for beside its rows.

@@ -2,9 +2,7 @@
 
 use crate::document::chart::Chart;
 use meshfold_experiment::results::TextCounts;
-use plotly::common::Marker;
-use plotly::layout::Axis;
-use plotly::{Bar, Layout};
+use serde_json::json;
 
 /// Most bars; of more clients, neighbouring ones are taken together.
 const BARS: usize = 2_000;
@@ -19,30 +17,28 @@ pub(crate) fn chart(id: String, counts: &TextCounts) -> Chart {
         };
         figures.chunks(together).map(mean).collect()
     };
-    let tokens = Bar::new(clients.clone(), mean(&counts.tokens))
-        .marker(Marker::new().color("#7a7f88"))
-        .hover_template("client %{x}: %{y} tokens<extra></extra>");
-    let vocabulary = Bar::new(clients, mean(&counts.vocabulary))
-        .marker(Marker::new().color("#7a7f88"))
-        .y_axis("y2")
-        .hover_template("client %{x}: %{y} different tokens<extra></extra>");
-    let layout = Layout::new()
-        .x_axis(
-            Axis::new()
-                .title("client")
-                .show_grid(false)
-                .zero_line(false),
-        )
-        .y_axis(Axis::new().title("tokens").domain(&[0.0, 0.55]))
-        .y_axis2(
-            Axis::new()
-                .title("different")
-                .domain(&[0.65, 1.0])
-                .n_ticks(3)
-                .anchor("x"),
-        )
-        .bar_gap(0.0)
-        .show_legend(false);
+    let tokens = json!({
+        "type": "bar",
+        "x": clients,
+        "y": mean(&counts.tokens),
+        "marker": { "color": "#7a7f88" },
+        "hovertemplate": "client %{x}: %{y} tokens<extra></extra>",
+    });
+    let vocabulary = json!({
+        "type": "bar",
+        "x": clients,
+        "y": mean(&counts.vocabulary),
+        "yaxis": "y2",
+        "marker": { "color": "#7a7f88" },
+        "hovertemplate": "client %{x}: %{y} different tokens<extra></extra>",
+    });
+    let layout = json!({
+        "xaxis": { "title": { "text": "client" }, "showgrid": false, "zeroline": false },
+        "yaxis": { "title": { "text": "tokens" }, "domain": [0.0, 0.55] },
+        "yaxis2": { "title": { "text": "different" }, "domain": [0.65, 1.0], "nticks": 3, "anchor": "x" },
+        "bargap": 0.0,
+        "showlegend": false,
+    });
     Chart {
         id,
         description: "Bars of the tokens, and of the different tokens, that each client owns"

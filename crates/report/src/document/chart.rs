@@ -1,11 +1,11 @@
 //! A plot and its place on the page.
 
 use maud::{Markup, html};
-use plotly::layout::Axis;
-use plotly::{Layout, Trace};
 use serde_json::{Value, json};
 
 /// One plot, drawn by the page's script into the box that [`Chart::element`] makes.
+///
+/// Traces and layout have the names and values of Plotly.js's own attributes, as its reference lists them.
 pub(crate) struct Chart {
     /// Names the plot on the page, a word of letters, underscores and hyphens.
     pub(crate) id: String,
@@ -13,28 +13,24 @@ pub(crate) struct Chart {
     pub(crate) description: String,
     /// Height in CSS pixels.
     pub(crate) height: usize,
-    pub(crate) traces: Vec<Box<dyn Trace>>,
-    pub(crate) layout: Layout,
+    pub(crate) traces: Vec<Value>,
+    pub(crate) layout: Value,
 }
 
 impl Chart {
     /// `traces` over an axis with the title `x`, without a legend.
     pub(crate) fn over(
         x: &str,
-        y_axis: Axis,
+        y_axis: Value,
         (id, description, height): (&str, &str, usize),
-        traces: Vec<Box<dyn Trace>>,
+        traces: Vec<Value>,
     ) -> Self {
-        let layout = Layout::new()
-            .x_axis(Axis::new().title(x))
-            .y_axis(y_axis)
-            .show_legend(false);
         Self {
             id: id.to_owned(),
             description: description.to_owned(),
             height,
             traces,
-            layout,
+            layout: json!({ "xaxis": { "title": { "text": x } }, "yaxis": y_axis, "showlegend": false }),
         }
     }
 
@@ -51,17 +47,8 @@ impl Chart {
 
     /// `{data, layout}` as the plotting library takes it.
     pub(crate) fn json(&self) -> Value {
-        let data: Vec<Value> = self
-            .traces
-            .iter()
-            .map(|trace| parsed(&trace.to_json()))
-            .collect();
-        json!({ "data": data, "layout": parsed(&self.layout.to_json()) })
+        json!({ "data": self.traces, "layout": self.layout })
     }
-}
-
-fn parsed(json: &str) -> Value {
-    serde_json::from_str(json).expect("the plotting library writes valid JSON")
 }
 
 /// The name by which the page's script knows the traces of a group.

@@ -1,6 +1,5 @@
 //! Colours that colour-blind readers can tell apart, on light and on dark paper.
 
-use plotly::common::DashType;
 use std::fmt::Write;
 
 /// Colours of the groups on light paper: Okabe and Ito (2008), their yellow replaced, which vanishes on white.
@@ -21,12 +20,7 @@ const DARK: [&str; COLOURS] = [
 pub(crate) const COLOURS: usize = 14;
 
 /// Line styles, taken in turn once the colours are used up.
-const DASHES: [DashType; 4] = [
-    DashType::Solid,
-    DashType::Dash,
-    DashType::Dot,
-    DashType::DashDot,
-];
+const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
 
 /// Viridis (Smith and van der Walt, 2015) in steps from low to high.
 const LEVELS_OF_ACCURACY: [&str; LEVELS] = [
@@ -51,9 +45,9 @@ pub(crate) fn colour(group: usize) -> &'static str {
     LIGHT[group % LIGHT.len()]
 }
 
-/// Line style of a group.
-pub(crate) fn dash(group: usize) -> DashType {
-    DASHES[group / LIGHT.len() % DASHES.len()].clone()
+/// Line style of a group, as plots name it.
+pub(crate) fn dash(group: usize) -> &'static str {
+    DASHES[group / LIGHT.len() % DASHES.len()]
 }
 
 /// The colour of a group as a CSS value. The page's script sets the variable, as the reader chooses what colours follow.
@@ -152,9 +146,6 @@ mod tests {
     #[test]
     fn neighbouring_groups_differ_in_colour_and_later_ones_in_dash() {
         assert!((0..SERIES).all(|group| colour(group) != colour(group + 1)));
-        assert!(matches!(
-            (dash(0), dash(LIGHT.len())),
-            (DashType::Solid, DashType::Dash)
-        ));
+        assert_eq!((dash(0), dash(LIGHT.len())), ("solid", "dash"));
     }
 }
