@@ -183,12 +183,7 @@ impl Trainer for Batched {
                 let mut fill = |taken: &Taken<'_>| {
                     losses[block.clone()].copy_from_slice(taken.losses());
                     let targets = chosen(targets.values_mut(), width, own);
-                    self.fill(targets, own, taken, |gradient| {
-                        let scale = stepper.clip_scale(gradient);
-                        if scale < 1.0 {
-                            gradient.iter_mut().for_each(|g| *g *= scale);
-                        }
-                    })
+                    self.fill(targets, own, taken, |gradient| stepper.clip(gradient))
                 };
                 self.call(context, shared, own, &indices[block.clone()], &mut fill)?;
             }

@@ -196,3 +196,11 @@ pub(crate) struct Node {
     /// The outputs that a training step leaves out, if it does.
     pub(crate) dropout: Option<LeftOut>,
 }
+
+impl Node {
+    /// What a gradient by an output that is kept is multiplied by on its way back, where the step `drops_out` some.
+    pub(crate) fn slope(&self, drops_out: bool) -> f32 {
+        let left_out = self.dropout.filter(|_| drops_out);
+        left_out.map_or(1.0, |left_out| left_out.scale())
+    }
+}

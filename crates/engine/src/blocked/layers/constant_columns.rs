@@ -140,14 +140,7 @@ impl Passes<'_> {
     /// The sums of the rows of `d` `[B, outputs]`.
     pub(crate) fn row_sums(&self, d: &[f32], outputs: usize) -> Vec<f32> {
         let mut sums = vec![0.0; outputs];
-        self.cpu.instructions().vectorize(
-            #[inline(always)]
-            || {
-                for row in d.chunks_exact(outputs) {
-                    sums.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
-                }
-            },
-        );
+        self.products().add_rows(d, &mut sums);
         sums
     }
 }

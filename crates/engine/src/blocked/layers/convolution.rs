@@ -169,10 +169,7 @@ impl<'a> ConvolutionLayer<'a> {
         let (layer, window) = (self.layer, &self.layer.window);
         let columns = layer.output.channels;
         if part == window.size.0 {
-            return self.products.cpu.instructions().vectorize(
-                #[inline(always)]
-                || add_columns(d, sums),
-            );
+            return self.products.add_rows(d, sums);
         }
         let channels = layer.input.channels;
         let line = self.padded_shape().1 * channels;
@@ -251,16 +248,6 @@ impl<'a> ConvolutionLayer<'a> {
             }
         }
         (windows, deltas)
-    }
-}
-
-/// `sums[j] += Σ_i d[i, j]`.
-#[inline(always)]
-fn add_columns(d: &[f32], sums: &mut [f32]) {
-    for row in d.chunks_exact(sums.len()) {
-        for (sum, d) in sums.iter_mut().zip(row) {
-            *sum += d;
-        }
     }
 }
 

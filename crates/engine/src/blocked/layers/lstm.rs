@@ -276,17 +276,8 @@ impl Back<'_> {
             };
             sink.accept(cpu, &product, weight.clone(), self.pieces);
         }
-        let ones = Product {
-            precision: Precision::F32,
-            x: &buffers.ones[..rows],
-            x_stride: 1,
-            subset: None,
-            inner: 1,
-            d: &gates[..rows * wide],
-            columns: wide,
-            rows,
-        };
-        sink.accept(cpu, &ones, self.layer.bias.clone(), 1);
+        let sum = Product::sum_of_rows(&gates[..rows * wide], wide, &buffers.ones);
+        sink.accept(cpu, &sum, self.layer.bias.clone(), 1);
     }
 
     /// `weight` `[rows, columns]` transposed, in panels, as an operand of sums over the columns.

@@ -55,6 +55,20 @@ impl Products<'_> {
         self.cpu.instructions().multiply(self.precision, product);
     }
 
+    /// Adds the rows of `d` to `sums` `[columns]`: `sums[j] += Σ_i d[i, j]`.
+    pub(crate) fn add_rows(&self, d: &[f32], sums: &mut [f32]) {
+        self.cpu.instructions().vectorize(
+            #[inline(always)]
+            || {
+                for row in d.chunks_exact(sums.len()) {
+                    for (sum, d) in sums.iter_mut().zip(row) {
+                        *sum += d;
+                    }
+                }
+            },
+        );
+    }
+
     /// Places that `count` numbers take along the index that a product sums over.
     pub(crate) fn places(&self, count: usize) -> usize {
         self.precision.places(count)

@@ -48,6 +48,23 @@ pub(crate) struct Product<'a> {
     pub(crate) rows: usize,
 }
 
+impl<'a> Product<'a> {
+    /// The sum of the rows of `d` `[_, columns]`, each times one of `ones`, of which there are as many or more: the gradient of a bias.
+    pub(crate) fn sum_of_rows(d: &'a [f32], columns: usize, ones: &'a [f32]) -> Self {
+        let rows = d.len() / columns;
+        Self {
+            precision: Precision::F32,
+            x: &ones[..rows],
+            x_stride: 1,
+            subset: None,
+            inner: 1,
+            d,
+            columns,
+            rows,
+        }
+    }
+}
+
 impl Sink<'_> {
     pub(crate) fn weights(&self) -> &[f32] {
         match self {

@@ -9,10 +9,10 @@ use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::scratch::{Buffers, Scratch, StageMemory, reserve};
 use crate::blocked::pass::sink::{Product, Sink};
 use crate::blocked::pass::stage_io::StageIo;
+use crate::cpu::Cpu;
 use crate::kernels::{Affine, Packing, SumStart};
 use crate::network::dropout::Dropout;
 use crate::network::layer::{Dense, Layer, Lstm};
-use crate::network::precision::Precision;
 
 impl Passes<'_> {
     /// Carries the loss's gradient by the outputs, in the last output, back through the network, which left out what
@@ -42,9 +42,8 @@ impl Passes<'_> {
             let node = &self.network.nodes()[stage.nodes.start];
             let size = batch * stage.width;
             if node.relu {
-                let slope = node.dropout.filter(|_| dropout.is_some());
-                let slope = slope.map_or(1.0, |left_out| left_out.scale());
-                self.mask(&mut memory.deltas[..size], &memory.outputs, slope);
+                let slope = node.slope(dropout.is_some());
+                mask(self.cpu, &mut memory.deltas[..size], &memory.outputs, slope);
             }
             if let (true, 0, Layer::Dense(layer)) = (ahead, index, &node.layer) {
                 let d = &memory.deltas[..size];
@@ -85,44 +84,20 @@ impl Passes<'_> {
         before: &'a mut [StageMemory],
         input: Entry<'a>,
     ) -> StageIo<'a> {
-        match before.last_mut() {
-            None => StageIo {
-                entry: input,
-                below: None,
-                batch,
-                drops_out: false,
-            },
+        let (entry, below) = match before.last_mut() {
+            None => (input, None),
             Some(memory) => {
-                let stage = &self.stages.stages[index - 1];
-                let entry = Entry {
-                    values: &memory.outputs,
-                    offset: stage.exit(),
-                    stride: stage.width,
-                    parts: None,
-                    pairs: None,
-                };
-                let below = Some(&mut memory.deltas[..batch * stage.width]);
-                StageIo {
-                    entry,
-                    below,
-                    batch,
-                    drops_out: false,
-                }
+                let entry = self.entry_after(index - 1, &memory.outputs);
+                let size = batch * self.stages.stages[index - 1].width;
+                (entry, Some(&mut memory.deltas[..size]))
             }
+        };
+        StageIo {
+            entry,
+            below,
+            batch,
+            drops_out: false,
         }
-    }
-
-    /// `d ⊙ [y > 0] · slope`. A unit that was left out has an output of zero, and so no gradient.
-    pub(crate) fn mask(&self, d: &mut [f32], y: &[f32], slope: f32) {
-        self.cpu.instructions().vectorize(
-            #[inline(always)]
-            move || {
-                for (delta, activation) in d.iter_mut().zip(y) {
-                    let through = *delta * slope;
-                    *delta = if *activation > 0.0 { through } else { 0.0 };
-                }
-            },
-        );
     }
 
     fn dense_back(
@@ -174,17 +149,7 @@ impl Passes<'_> {
     /// The gradient of the bias of a layer that got `d` back: its sum over the rows, each times one of `ones`.
     fn bias_back(&self, layer: &Dense, d: &[f32], ones: &[f32], sink: &mut Sink<'_>) {
         if let Some(bias) = layer.bias.clone() {
-            let rows = d.len() / layer.outputs;
-            let sum = Product {
-                precision: Precision::F32,
-                x: &ones[..rows],
-                x_stride: 1,
-                subset: None,
-                inner: 1,
-                d,
-                columns: layer.outputs,
-                rows,
-            };
+            let sum = Product::sum_of_rows(d, layer.outputs, ones);
             sink.accept(self.cpu, &sum, bias, 1);
         }
     }
@@ -236,4 +201,17 @@ impl Passes<'_> {
         };
         back.run(memory, io, buffers, sink);
     }
+}
+
+/// `d ⊙ [y > 0] · slope`. A unit that was left out has an output of zero, and so no gradient.
+pub(super) fn mask(cpu: &Cpu, d: &mut [f32], y: &[f32], slope: f32) {
+    cpu.instructions().vectorize(
+        #[inline(always)]
+        move || {
+            for (delta, activation) in d.iter_mut().zip(y) {
+                let through = *delta * slope;
+                *delta = if *activation > 0.0 { through } else { 0.0 };
+            }
+        },
+    );
 }

@@ -1,5 +1,6 @@
 //! Layers over grids, one example after the other: what one layer gives is in cache when the next reads it.
 
+use super::backward::mask;
 use super::forward::Masks;
 use crate::blocked::layers::convolution;
 use crate::blocked::layers::group_norm;
@@ -159,14 +160,7 @@ impl<'a> ByExample<'a> {
             let d = &mut rest[..node.output.size()];
             let out = &trace.block[self.range(index)];
             if node.relu {
-                let slope = node.dropout.filter(|_| turned.drops_out);
-                let slope = slope.map_or(1.0, |left_out| left_out.scale());
-                self.cpu.instructions().vectorize(|| {
-                    for (d, out) in d.iter_mut().zip(out) {
-                        let through = *d * slope;
-                        *d = if *out > 0.0 { through } else { 0.0 };
-                    }
-                });
+                mask(self.cpu, d, out, node.slope(turned.drops_out));
             }
             let kept = &mut kept[self.kept_from(index)..];
             if let Layer::GroupNorm(layer) = &node.layer {

@@ -111,24 +111,17 @@ impl Passes<'_> {
     }
 
     /// What stage `index` reads.
-    pub(crate) fn entry<'a>(
-        &self,
-        index: usize,
-        before: &'a [StageMemory],
-        input: Entry<'a>,
-    ) -> Entry<'a> {
-        match before.last() {
-            None => input,
-            Some(memory) => {
-                let stage = &self.stages.stages[index - 1];
-                Entry {
-                    values: &memory.outputs,
-                    offset: stage.exit(),
-                    stride: stage.width,
-                    parts: None,
-                    pairs: None,
-                }
-            }
+    fn entry<'a>(&self, index: usize, before: &'a [StageMemory], input: Entry<'a>) -> Entry<'a> {
+        let before = before.last();
+        before.map_or(input, |memory| self.entry_after(index - 1, &memory.outputs))
+    }
+
+    /// What is read of the `outputs` of stage `index`.
+    pub(super) fn entry_after<'a>(&self, index: usize, outputs: &'a [f32]) -> Entry<'a> {
+        let stage = &self.stages.stages[index];
+        Entry {
+            offset: stage.exit(),
+            ..Entry::of(outputs, stage.width)
         }
     }
 

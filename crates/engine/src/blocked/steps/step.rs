@@ -130,17 +130,22 @@ impl RowTrainer<'_> {
             let loss = self
                 .gradients
                 .accumulate(weights, scratch, dropout.as_ref())?;
-            let scale = self.clip_scale(&scratch.gradient);
-            if scale < 1.0 {
-                scratch.gradient.iter_mut().for_each(|g| *g *= scale);
-            }
+            self.clip(&mut scratch.gradient);
             losses.add(loss / count as f64, count);
         }
         Ok(losses)
     }
 
-    /// What a gradient is multiplied by to bring its norm down to `clip_norm`.
-    pub(crate) fn clip_scale(&self, gradient: &[f32]) -> f32 {
+    /// Brings the norm of a gradient down to `clip_norm`.
+    pub(crate) fn clip(&self, gradient: &mut [f32]) {
+        let scale = self.clip_scale(gradient);
+        if scale < 1.0 {
+            gradient.iter_mut().for_each(|g| *g *= scale);
+        }
+    }
+
+    /// What a gradient is multiplied by for that.
+    fn clip_scale(&self, gradient: &[f32]) -> f32 {
         let Some(largest) = self.sgd.clip_norm else {
             return 1.0;
         };

@@ -76,11 +76,10 @@ impl Workspace {
             return None;
         };
         let (nodes, buffers) = (flow.network.nodes(), &self.nodes[index]);
-        let slope = nodes[index].dropout.filter(|_| flow.masks.is_some());
         Some(InputGradient {
             gradient: buffers.delta.as_ref()?,
             activations: &buffers.output,
-            slope: slope.map_or(1.0, |left_out| left_out.scale()),
+            slope: nodes[index].slope(flow.masks.is_some()),
             write: GradientWrite {
                 add: nodes[reader + 1..].iter().any(|node| reads(node, source)),
                 masked: nodes[index].relu
