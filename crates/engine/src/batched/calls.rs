@@ -1,6 +1,8 @@
 //! Calls of the model: which rows go together, what they are given, and what they give.
 
 use super::Batched;
+use crate::blocked::evaluation::distinct::block;
+use crate::blocked::pass::passes::labels_of;
 use crate::error::EngineError;
 use crate::network::host_model::{
     LentExamples, LentRows, ReturnedGradient, RowGradients, TakeGradients,
@@ -10,6 +12,7 @@ use crate::processor::row_memory::RowMemory;
 use crate::training::context::Context;
 use meshfold_data::Examples;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +20,7 @@ use std::sync::Arc;
 /// Examples of a row that go through a model at once, at most; the pieces of a larger batch come one after the other.
 pub(crate) const PIECE: usize = 2048;
 /// Examples of all rows that go through a model at once, about.
-const PASSES: usize = 16384;
+pub(super) const PASSES: usize = 16384;
 /// Floats of the models of one call, about: 256 MiB.
 const FLOATS: usize = 1 << 26;
 
@@ -153,11 +156,8 @@ impl Batched {
     ) -> Result<(), EngineError> {
         let body = context.network.host_model();
         let model = &body.expect("this trainer has such a model").model;
-        let labels: Vec<u16> = indices
-            .iter()
-            .flat_map(|indices| indices.iter())
-            .map(|index| context.train.labels()[*index as usize])
-            .collect();
+        let labels: Vec<u16> =
+            labels_of(context.train, indices.iter().copied().flatten()).collect();
         let examples = self.examples(context.train, indices);
         model.gradients(lent, examples, &labels, take)
     }
@@ -185,28 +185,19 @@ impl Batched {
 
 /// The rows `rows`, ascending, of `models` `[_, width]`, copied only where they do not follow each other.
 pub(super) fn lend(models: Arc<RowMemory>, width: usize, rows: &[usize]) -> LentRows {
-    let (first, count) = (rows.first().copied().unwrap_or(0), rows.len());
-    let consecutive = rows.last().is_none_or(|last| last - first + 1 == count);
-    if consecutive {
-        return LentRows {
-            values: models,
-            width,
-            first,
-            rows: count,
-        };
-    }
-    let row = |row: &usize| &models[row * width..][..width];
+    let copied = match block(&models, width, rows) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(copied) => Some(copied),
+    };
+    let (values, first) = match copied {
+        None => (models, rows.first().copied().unwrap_or(0)),
+        Some(copied) => (Arc::new(copied.into()), 0),
+    };
     LentRows {
-        values: Arc::new(
-            rows.iter()
-                .flat_map(row)
-                .copied()
-                .collect::<Vec<f32>>()
-                .into(),
-        ),
+        values,
         width,
-        first: 0,
-        rows: count,
+        first,
+        rows: rows.len(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Scores of models that compute many rows at once.
 
 use super::Batched;
-use super::calls::{groups, lend, rows_of_a_call};
+use super::calls::{PASSES, groups, lend, rows_of_a_call};
 use crate::blocked::evaluation::distinct::Distinct;
+use crate::blocked::pass::passes::labels_of;
 use crate::error::EngineError;
 use crate::kernels::BatchScore;
 use crate::network::host_model::{LentExamples, LentRows, expect_outputs};
@@ -10,13 +11,10 @@ use crate::processor::host_rows::HostRows;
 use crate::processor::row_memory::RowMemory;
 use crate::training::context::{Context, no_validation};
 use crate::training::score::{Score, Split};
-use meshfold_data::Examples;
 use std::sync::Arc;
 
 /// Examples that go through each of few models at once, and through each of many.
 const EXAMPLES: std::ops::RangeInclusive<usize> = 64..=1024;
-/// Examples of all rows that go through a model at once, about.
-const PASSES: usize = 16384;
 
 impl Batched {
     /// Loss and accuracy of every row on `split`, or on its examples `subset`.
@@ -52,7 +50,7 @@ impl Batched {
                     same: true,
                     ..self.examples(examples, &[indices])
                 };
-                let labels = labels(examples, &[indices]);
+                let labels: Vec<u16> = labels_of(examples, indices).collect();
                 self.judge(context, lent.clone(), seen, Labels::Same(&labels), outcomes)?;
             }
         }
@@ -85,7 +83,8 @@ impl Batched {
                     let indices: Vec<&[u32]> =
                         rows.iter().map(|row| &shard(row)[part.clone()]).collect();
                     let seen = self.examples(context.train, &indices);
-                    let labels = labels(context.train, &indices);
+                    let all = indices.iter().copied().flatten();
+                    let labels: Vec<u16> = labels_of(context.train, all).collect();
                     let labels = Labels::Each(&labels);
                     self.judge(context, lent.clone(), seen, labels, &mut outcomes)?;
                 }
@@ -137,10 +136,4 @@ impl Batched {
 enum Labels<'a> {
     Same(&'a [u16]),
     Each(&'a [u16]),
-}
-
-fn labels(examples: &Examples, indices: &[&[u32]]) -> Vec<u16> {
-    let all = indices.iter().flat_map(|indices| indices.iter());
-    all.map(|index| examples.labels()[*index as usize])
-        .collect()
 }

@@ -4,7 +4,7 @@ use super::distinct::{Distinct, block};
 use super::judged::{ALIKE, JudgedExamples};
 use crate::blocked::Blocked;
 use crate::blocked::pass::inputs::{Goal, Inputs};
-use crate::blocked::pass::passes::{Entry, Passes};
+use crate::blocked::pass::passes::{Entry, Passes, labels_of};
 use crate::blocked::pass::products::RowWeights;
 use crate::blocked::pass::scratch::{CHUNK, Scratch, reserve};
 use crate::blocked::steps::forward::{Batch, DenseNode};
@@ -142,7 +142,7 @@ impl Blocked {
                 Some(layer) => {
                     let passes = self.passes(network, false);
                     let entries = chunks.map(|(indices, inputs)| {
-                        let labels = labels(examples, indices);
+                        let labels = labels_of(examples, indices).collect();
                         let entry = passes.examples_entry(inputs);
                         Labelled { labels, entry }
                     });
@@ -268,11 +268,6 @@ fn single(network: &Network) -> Option<&Dense> {
         ] => Some(layer),
         _ => None,
     }
-}
-
-fn labels(examples: &Examples, indices: &[u32]) -> Vec<u16> {
-    let label = |index: &u32| examples.labels()[*index as usize];
-    indices.iter().map(label).collect()
 }
 
 impl Passes<'_> {

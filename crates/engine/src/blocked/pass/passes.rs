@@ -82,6 +82,15 @@ fn fetch(examples: &Examples, index: usize) {
     }
 }
 
+/// The labels of `examples` at `indices`.
+pub(crate) fn labels_of<'a>(
+    examples: &'a Examples,
+    indices: impl IntoIterator<Item = &'a u32>,
+) -> impl Iterator<Item = u16> {
+    let labels = examples.labels();
+    indices.into_iter().map(|index| labels[*index as usize])
+}
+
 impl Passes<'_> {
     /// The products of the network.
     pub(crate) fn products(&self) -> Products<'_> {
@@ -181,8 +190,7 @@ impl Passes<'_> {
                 }
             }
             Features::Bytes { .. } | Features::Numbers(_) | Features::Tokens(_) => {
-                let all = examples.labels();
-                labels.extend(indices.iter().map(|index| all[*index as usize]));
+                labels.extend(labels_of(examples, indices));
             }
         }
     }
