@@ -36,18 +36,11 @@ impl Device {
         threads: Option<usize>,
         instructions: Option<Instructions>,
     ) -> Result<Self, EngineError> {
-        let processor = || Processor::open(threads, instructions).map(Self::of);
-        match request {
-            DeviceRequest::Cpu => processor(),
-            DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => {
-                open_gpu(request).map(|backend| Self { backend })
-            }
-            // A GPU without memory of its own is a program on the processor.
-            DeviceRequest::Auto => match open_gpu(DeviceRequest::Wgpu(0)) {
-                Ok(backend) if backend.own_memory().is_some() => Ok(Self { backend }),
-                _ => processor(),
-            },
-        }
+        let processor = || -> Result<Arc<dyn Backend>, EngineError> {
+            Ok(Arc::new(Processor::open(threads, instructions)?))
+        };
+        let backend = choose(request, processor, open_gpu)?;
+        Ok(Self { backend })
     }
 
     /// The device of a backend that was opened.
@@ -82,14 +75,7 @@ impl Device {
             Ok(Arc::new(Processor::open(threads, instructions)?))
         };
         let place = ranks.place_on_this_machine();
-        let opened = match request {
-            DeviceRequest::Cpu => processor(),
-            DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => open_rank(request, place),
-            DeviceRequest::Auto => match open_rank(DeviceRequest::Wgpu(0), place) {
-                Ok(gpu) if gpu.own_memory().is_some() => Ok(gpu),
-                _ => processor(),
-            },
-        };
+        let opened = choose(request, processor, |gpu| open_rank(gpu, place));
         let opened = ranks.expect_all(opened)?;
         Ok(Self::of(Ranked::new(ranks, opened)))
     }
@@ -218,6 +204,23 @@ impl Device {
     /// What carries out the verbs.
     pub(crate) fn backend(&self) -> &dyn Backend {
         self.backend.as_ref()
+    }
+}
+
+/// Opens the processor or the GPU that `request` names; of `auto`, the first GPU if it is there and is one.
+fn choose<B: Backend + ?Sized>(
+    request: DeviceRequest,
+    processor: impl FnOnce() -> Result<Arc<B>, EngineError>,
+    gpu: impl FnOnce(DeviceRequest) -> Result<Arc<B>, EngineError>,
+) -> Result<Arc<B>, EngineError> {
+    match request {
+        DeviceRequest::Cpu => processor(),
+        DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => gpu(request),
+        // A GPU without memory of its own is a program on the processor.
+        DeviceRequest::Auto => match gpu(DeviceRequest::Wgpu(0)) {
+            Ok(gpu) if gpu.own_memory().is_some() => Ok(gpu),
+            _ => processor(),
+        },
     }
 }
 

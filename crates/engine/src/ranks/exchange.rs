@@ -27,12 +27,45 @@ pub(crate) struct Arrived<'a> {
     ends: Vec<usize>,
 }
 
+/// `memory` in pieces of `lengths`, one after another.
+fn cut<'m>(memory: &'m mut [f32], lengths: &[usize]) -> Vec<&'m mut [f32]> {
+    let mut rest = memory;
+    let piece = |length: &usize| {
+        rest.split_off_mut(..*length)
+            .expect("memory for all of them")
+    };
+    lengths.iter().map(piece).collect()
+}
+
+/// Messages of `lengths` in `memory`, for each rank what `write` writes.
+pub(super) fn pack<'m>(
+    memory: &'m mut [f32],
+    lengths: &[usize],
+    write: impl Fn(usize, &mut [f32]),
+) -> Vec<&'m [f32]> {
+    let written = cut(memory, lengths).into_iter().enumerate();
+    let written = written.map(|(to, message)| {
+        write(to, message);
+        &*message
+    });
+    written.collect()
+}
+
 impl World {
     /// Whether this rank reads the rows of `rank` in place.
     pub(crate) fn reads_in_place(&self, rank: usize) -> bool {
         self.machine
             .as_ref()
             .is_some_and(|machine| machine.has(rank))
+    }
+
+    /// How many of the floats that go from or to each rank, `sizes`, go in a message: none where they are read in place.
+    pub(crate) fn in_messages(&self, sizes: &[usize]) -> Vec<usize> {
+        let in_message = |(rank, size): (usize, &usize)| match self.reads_in_place(rank) {
+            true => 0,
+            false => *size,
+        };
+        sizes.iter().enumerate().map(in_message).collect()
     }
 
     /// Gives the others `given`, and takes what they give: of each rank as many floats as `sizes` says. Calls `work` until it says that
@@ -53,11 +86,7 @@ impl World {
                 .for_each(|rank| counter.add_in_place(given.sizes[*rank]));
             machine.lend(rows, readers)
         });
-        let in_message = |rank: usize| match self.reads_in_place(rank) {
-            true => 0,
-            false => sizes[rank],
-        };
-        let lengths: Vec<usize> = (0..sizes.len()).map(in_message).collect();
+        let lengths = self.in_messages(sizes);
         let mut received = self.buffers.take(lengths.iter().sum());
         let has_come = || {
             let ranks = sizes.iter().enumerate().filter(|(_, size)| **size > 0);
@@ -66,13 +95,7 @@ impl World {
                 .filter(|rank| self.reads_in_place(*rank));
             near.all(|rank| lent.as_ref().is_some_and(|lent| lent.is_there(rank)))
         };
-        let mut rest = &mut *received;
-        let mut pieces = Vec::new();
-        for length in &lengths {
-            let (piece, others) = rest.split_at_mut(*length);
-            pieces.push(piece);
-            rest = others;
-        }
+        let mut pieces = cut(&mut received, &lengths);
         let transport = self.ranks.transport();
         transport.exchange(&given.messages, &mut pieces, &mut || work(has_come()));
         let ends = lengths.iter().scan(0, |end, length| {

@@ -1,6 +1,6 @@
 //! Means over all rows.
 
-use super::exchange::{Arrived, Given};
+use super::exchange::{Arrived, Given, pack};
 use super::inner::{OwnRows, Readable};
 use super::placement::{Placement, share};
 use super::world::World;
@@ -42,27 +42,18 @@ impl World {
         };
         let given = to_others(&|to| of.parts[to].len() * of.rows[rank].len());
         let taken = to_others(&|from| part * of.rows[from].len());
-        let in_message = |to: usize| match self.reads_in_place(to) {
-            true => 0,
-            false => given[to],
-        };
-        let lengths: Vec<usize> = (0..ranks).map(in_message).collect();
+        let lengths = self.in_messages(&given);
         let own_counted = of.rows[rank].iter();
         let readable = own.readable(&mut own_counted.map(|row| placement.place(*row) as u32));
         let mut packed = self.buffers.take(lengths.iter().sum());
-        let mut rest = &mut *packed;
-        let mut messages: Vec<&[f32]> = Vec::with_capacity(ranks);
-        for (to, length) in lengths.iter().enumerate() {
-            let (message, others) = rest.split_at_mut(*length);
-            rest = others;
+        let messages = pack(&mut packed, &lengths, |to, message| {
             let part = &of.parts[to];
             let rows = of.rows[rank].iter();
             for (piece, row) in message.chunks_exact_mut(part.len().max(1)).zip(rows) {
                 let row = readable.row(placement.place(*row), width);
                 piece.copy_from_slice(&row[part.clone()]);
             }
-            messages.push(message);
-        }
+        });
         let given = Given {
             rows: readable.memory(),
             sizes: given,

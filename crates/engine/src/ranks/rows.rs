@@ -96,9 +96,8 @@ impl RankedRows {
 
     /// Moves the rows to where `to` has them.
     pub(crate) fn move_to(&mut self, to: &Arc<Placement>) {
-        if !Arc::ptr_eq(&self.placement, to) && self.placement != *to {
-            let rows: Vec<u32> = (0..self.placement.rows() as u32).collect();
-            self.own = self.fetch(&rows, to);
+        if let At::Moved(own) = self.at(to) {
+            self.own = own;
         }
         self.placement = to.clone();
     }

@@ -1,6 +1,6 @@
 //! Rows on their way from rank to rank.
 
-use super::exchange::{Arrived, Given};
+use super::exchange::{Arrived, Given, pack};
 use super::inner::OwnRows;
 use super::placement::Placement;
 use super::world::World;
@@ -98,23 +98,19 @@ impl Transfer {
     ) -> ArrivedRows<'a> {
         let width = rows.width();
         let in_message = |to: &usize| !world.reads_in_place(*to);
-        let outgoing = || (0..self.sent.len()).filter(in_message);
-        let floats = outgoing().map(|to| self.sent[to].len() * width).sum();
-        let mut sent = outgoing().flat_map(|to| self.sent[to].iter().copied());
+        let outgoing = (0..self.sent.len()).filter(in_message);
+        let mut sent = outgoing.flat_map(|to| self.sent[to].iter().copied());
         let readable = rows.readable(&mut sent);
-        let mut packed = world.buffers.take(floats);
-        let (mut rest, mut messages) = (&mut *packed, Vec::with_capacity(self.sent.len()));
-        for (to, places) in self.sent.iter().enumerate() {
-            let places = if in_message(&to) { &places[..] } else { &[] };
-            let (message, others) = rest.split_at_mut(places.len() * width);
-            rest = others;
-            for (piece, place) in message.chunks_exact_mut(width.max(1)).zip(places) {
-                piece.copy_from_slice(readable.row(*place as usize, width));
-            }
-            messages.push(&*message);
-        }
         let sizes = |rows: &[Vec<u32>]| rows.iter().map(|rows| rows.len() * width).collect();
         let (given, taken): (Vec<usize>, Vec<usize>) = (sizes(&self.sent), sizes(&self.received));
+        let lengths = world.in_messages(&given);
+        let mut packed = world.buffers.take(lengths.iter().sum());
+        let messages = pack(&mut packed, &lengths, |to, message| {
+            let pieces = message.chunks_exact_mut(width.max(1));
+            for (piece, place) in pieces.zip(&self.sent[to]) {
+                piece.copy_from_slice(readable.row(*place as usize, width));
+            }
+        });
         let given = Given {
             rows: readable.memory(),
             sizes: given,
