@@ -11,7 +11,7 @@ use crate::stacked::batches::batch_schedule::BatchSchedule;
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::draws::{Draws, SCHEDULE};
-use crate::stacked::batches::examples::DeviceExamples;
+use crate::stacked::batches::examples::{DeviceExamples, NetworkReading};
 use crate::stacked::coalescing::launch_coalescer::{LaunchCoalescer, Participant};
 use crate::stacked::coalescing::shared_gpu::SharedGpu;
 use crate::stacked::device::gpu::Gpu;
@@ -144,7 +144,9 @@ impl Stacked {
         gpu.expect_fit("what a layer gives of an example", 1, largest(network))?;
         let upload = |examples: &Arc<Examples>| match gpu.coalescer() {
             Some(coalescer) => coalescer.examples.upload(gpu, examples, network),
-            None => DeviceExamples::upload(gpu, examples, network).map(Arc::new),
+            None => {
+                DeviceExamples::upload(gpu, examples, NetworkReading::of(network)).map(Arc::new)
+            }
         };
         Ok(Self {
             gpu: gpu.clone(),

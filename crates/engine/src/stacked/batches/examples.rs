@@ -46,15 +46,32 @@ pub(crate) struct Order {
     pub(crate) channels_last: bool,
 }
 
+/// What of a network decides how examples lie on the device: networks with the same share them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NetworkReading {
+    channels_last: bool,
+    /// Whether there is a target at every position.
+    windowed: bool,
+}
+
+impl NetworkReading {
+    pub(crate) fn of(network: &Network) -> Self {
+        Self {
+            channels_last: network.reads_channels_last(),
+            windowed: network.positions() > 1,
+        }
+    }
+}
+
 impl DeviceExamples {
-    /// Copies `examples` to the device for `network`.
+    /// Copies `examples` to the device as `reading` says.
     ///
     /// # Errors
     /// [`EngineError::Device`] if a kernel could not see them at once.
     pub(crate) fn upload(
         gpu: &Gpu,
         examples: &Examples,
-        network: &Network,
+        reading: NetworkReading,
     ) -> Result<Self, EngineError> {
         let channels = match examples.input() {
             Input::Numbers(shape) => shape.channels,
@@ -62,12 +79,12 @@ impl DeviceExamples {
         };
         let held = Held::upload(gpu, examples)?;
         Ok(Self {
-            labels: labels(gpu, examples, &held, network.positions() > 1)?,
+            labels: labels(gpu, examples, &held, reading.windowed)?,
             held,
             order: Order {
                 width: examples.width(),
                 channels,
-                channels_last: network.reads_channels_last() && channels > 1,
+                channels_last: reading.channels_last && channels > 1,
             },
         })
     }

@@ -199,6 +199,7 @@ mod tests {
     use super::*;
     use crate::network::Network;
     use crate::network::model::{CharLstm, Model};
+    use crate::stacked::batches::examples::NetworkReading;
     use crate::stacked::device::memory::download;
     use crate::stacked::device::test_device::{UnevenBatch, expect_close, gpu, numbers};
     use meshfold_data::{Examples, Input, Scale, Shape};
@@ -227,7 +228,7 @@ mod tests {
         }
         let memory = gpu.memory();
         let [indices, counts] = [&indices, &batch.counts].map(|words| memory.upload_words(words));
-        let examples = DeviceExamples::upload(&gpu, examples, network).unwrap();
+        let examples = DeviceExamples::upload(&gpu, examples, NetworkReading::of(network)).unwrap();
         let out = match examples.held {
             Held::Tokens { .. } => memory.upload_words(&vec![0; oracle.len()]),
             _ => memory.upload_floats(&vec![0.0; oracle.len()]),

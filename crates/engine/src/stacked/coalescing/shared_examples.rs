@@ -2,7 +2,7 @@
 
 use crate::error::EngineError;
 use crate::network::Network;
-use crate::stacked::batches::examples::DeviceExamples;
+use crate::stacked::batches::examples::{DeviceExamples, NetworkReading};
 use crate::stacked::device::gpu::Gpu;
 use meshfold_data::Examples;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,8 +14,7 @@ pub(crate) struct SharedExamples(Mutex<Vec<Shared>>);
 #[derive(Debug)]
 struct Shared {
     host: Weak<Examples>,
-    /// How a network reads them.
-    reading: (bool, bool),
+    reading: NetworkReading,
     device: Weak<DeviceExamples>,
 }
 
@@ -30,7 +29,7 @@ impl SharedExamples {
         examples: &Arc<Examples>,
         network: &Network,
     ) -> Result<Arc<DeviceExamples>, EngineError> {
-        let reading = (network.reads_channels_last(), network.positions() > 1);
+        let reading = NetworkReading::of(network);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|one| one.device.strong_count() > 0);
         let is_this = |one: &&Shared| {
@@ -40,7 +39,7 @@ impl SharedExamples {
         if let Some(device) = there.flatten() {
             return Ok(device);
         }
-        let device = Arc::new(DeviceExamples::upload(gpu, examples, network)?);
+        let device = Arc::new(DeviceExamples::upload(gpu, examples, reading)?);
         all.push(Shared {
             host: Arc::downgrade(examples),
             reading,

@@ -5,6 +5,9 @@ use cubecl::prelude::*;
 /// Units of a cube.
 pub(crate) const CUBE: u32 = 64;
 
+/// Units that share a row, or an example.
+pub(crate) const SHARES: usize = 64;
+
 /// Cubes for at least `units` units in one line; a kernel ignores those beyond.
 pub(crate) fn line(client: &Client, units: usize) -> (CubeCount, CubeDim) {
     let dim = CubeDim::new_1d(CUBE);

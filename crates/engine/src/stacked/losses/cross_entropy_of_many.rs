@@ -3,7 +3,7 @@
 use super::loss_kernels::LossKernels;
 use crate::stacked::batches::labels::label_of;
 use crate::stacked::batches::part::{Part, Slot, has, loss_of};
-use crate::stacked::device::launch::line;
+use crate::stacked::device::launch::{SHARES, line};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
@@ -11,9 +11,6 @@ use cubecl::prelude::*;
 
 /// Classes from which on a unit for each example would have too much to do.
 pub(crate) const MANY: usize = 512;
-
-/// Units that share an example.
-const SHARES: usize = 64;
 
 /// Each unit finds the largest of every 64th logit of one position, the first class that has it, and the sum of their
 /// powers below it.

@@ -1,13 +1,11 @@
 //! Distances of models from their mean.
 
-use crate::stacked::device::launch::line;
-use crate::stacked::device::memory::{Memory, cube, download};
+use super::norms::sums_of_shares;
+use crate::stacked::device::launch::{SHARES, line};
+use crate::stacked::device::memory::{Memory, cube};
 use crate::stacked::device::trace::moves;
 use burn::tensor::Tensor;
 use cubecl::prelude::*;
-
-/// Units that share a row; the host adds their sums in double precision.
-const SHARES: usize = 64;
 
 #[cube(launch)]
 fn distances_kernel(
@@ -51,10 +49,7 @@ pub(crate) fn squared_distances(models: Tensor<2>, mean: Tensor<2>) -> Vec<f64> 
     );
     moves((rows + 1) * width, rows * SHARES);
     distances_kernel::launch(&client, count, dim, models, mean, out, rows, width, SHARES);
-    download::<f32>(sums)
-        .chunks_exact(SHARES)
-        .map(|sums| sums.iter().map(|sum| f64::from(*sum)).sum())
-        .collect()
+    sums_of_shares(sums)
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! Finds models that are not finite, by their bits: shading languages may assume that no float is infinite or no number.
 
-use crate::stacked::device::launch::line;
+use crate::stacked::device::launch::{SHARES, line};
 use crate::stacked::device::memory::{Memory, cube, download};
 use crate::stacked::device::trace::moves;
 use burn::tensor::Tensor;
 use cubecl::prelude::*;
-
-/// Units that share a row.
-const SHARES: usize = 64;
 
 /// Whether a float is neither infinite nor not a number.
 #[cube]

@@ -1,15 +1,12 @@
 //! Euclidean norms of rows, or of blocks of rows.
 
-use crate::stacked::device::launch::line;
+use crate::stacked::device::launch::{SHARES, line};
 use crate::stacked::device::memory::{Memory, cube, download};
 use crate::stacked::device::trace::moves;
 use burn::tensor::Tensor;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 use std::ops::Range;
-
-/// Units that share a row.
-const SHARES: usize = 64;
 
 /// Each unit sums the squares of every 64th float, carrying what rounding lost (Kahan).
 #[cube(launch)]
@@ -103,10 +100,14 @@ pub(crate) fn squared_norms(values: Tensor<2>) -> Vec<f64> {
     if rows == 0 {
         return Vec::new();
     }
-    let sums = squares(&cube(values), 0..rows, width, 0..width);
-    download::<f32>(sums)
+    sums_of_shares(squares(&cube(values), 0..rows, width, 0..width))
+}
+
+/// The sum of each row of `shares` `[rows, SHARES]`, in double precision. Waits for the device.
+pub(super) fn sums_of_shares(shares: CubeTensor) -> Vec<f64> {
+    download::<f32>(shares)
         .chunks_exact(SHARES)
-        .map(|sums| sums.iter().map(|sum| f64::from(*sum)).sum())
+        .map(|shares| shares.iter().map(|share| f64::from(*share)).sum())
         .collect()
 }
 
