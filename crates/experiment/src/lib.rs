@@ -57,7 +57,9 @@ pub use plan::division::{divide, work};
 pub use plan::over_ranks::OverRanks;
 pub use plan::overlay_memory::check_overlay_memory;
 pub use plan::placement::Placement;
-pub use plan::planned_overlay::{CliqueSummary, OverlayFigures, PlannedOverlay, ScheduleSummary};
+pub use plan::planned_overlay::{
+    CliqueSummary, OverlayFigures, PlannedOverlay, ScheduleSummary, first_overlay,
+};
 pub use plan::population::Population;
 pub use plan::ramanujan::RamanujanBound;
 pub use plan::run_plan::{PlanSummary, RunPlan};

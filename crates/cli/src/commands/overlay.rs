@@ -6,13 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, value_parser};
-use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::{
-    CliqueSummary, ExperimentSource, OverlayFigures, Own, PlannedOverlay, RamanujanBound,
-    RunConfig, RunPlan, ScheduleSummary, brief, check_overlay_memory, nodes_of_edge_lists, plan,
-    with_edge_lists, with_weight_list,
+    CliqueSummary, ExperimentSource, Own, PlannedOverlay, RamanujanBound, RunConfig, RunPlan,
+    ScheduleSummary, brief, check_overlay_memory, nodes_of_edge_lists, plan, with_edge_lists,
+    with_weight_list,
 };
-use meshfold_topology::{DECAYS, Overlay, OverlaySummary, Topology, Weights};
+use meshfold_topology::{DECAYS, OverlaySummary, Topology, Weights};
 use serde::Serialize;
 
 use crate::arguments::DataArguments;
@@ -59,20 +58,15 @@ pub(crate) struct OverlayArguments {
 pub(crate) fn overlay(arguments: &OverlayArguments, own: &Own) -> Result<(), Failure> {
     match (&arguments.file, &arguments.topology) {
         (_, Some(topology)) => {
-            let Given {
-                label,
-                summary,
-                schedule,
-            } = given(topology, arguments, own)?;
+            let planned = given(topology, arguments, own)?;
+            let label = planned.topology.label();
             if arguments.json {
-                let figures = OverlayFigures::of(&summary, schedule);
-                return Ok(json_lines::print([Line::of(label, Some(figures))])?);
+                let figures = Some(planned.figures());
+                return Ok(json_lines::print([Line::of(label, figures)])?);
             }
             print(&[Shown {
                 label,
-                summary: &summary,
-                schedule,
-                cliques: None,
+                planned: &planned,
             }])
         }
         (Some(file), None) => {
@@ -114,12 +108,7 @@ fn of_experiment(source: &ExperimentSource, arguments: &OverlayArguments) -> Res
     }
     let shown: Vec<_> = different
         .into_iter()
-        .map(|(label, planned)| Shown {
-            label,
-            summary: &planned.summary,
-            schedule: planned.schedule,
-            cliques: planned.cliques.as_ref(),
-        })
+        .map(|(label, planned)| Shown { label, planned })
         .collect();
     print(&shown)
 }
@@ -150,15 +139,12 @@ impl<T> Line<T> {
     }
 }
 
-/// The overlay of a topology that stands on the command line.
-struct Given {
-    label: String,
-    summary: OverlaySummary,
-    schedule: Option<ScheduleSummary>,
-}
-
 /// The overlay of a topology that is given as a file would give it.
-fn given(topology: &str, arguments: &OverlayArguments, own: &Own) -> Result<Given, Failure> {
+fn given(
+    topology: &str,
+    arguments: &OverlayArguments,
+    own: &Own,
+) -> Result<PlannedOverlay, Failure> {
     let (topology, weights) = as_in_a_file(topology, arguments.weights.as_deref(), own)?;
     let nodes = match arguments.nodes {
         Some(nodes) => nodes as usize,
@@ -167,34 +153,23 @@ fn given(topology: &str, arguments: &OverlayArguments, own: &Own) -> Result<Give
         })?,
     };
     let weights = with_weight_list(weights)?;
-    let (topology, built) = build(topology, &weights, nodes, arguments.seed)?;
-    let matrix = weights.draw(
-        &built,
-        &mut stream(arguments.seed, Purpose::Weights, Key::default()),
-    )?;
-    let (summary, _) = OverlaySummary::new(&built, &weights, &matrix)?;
-    Ok(Given {
-        label: topology.label(),
-        summary,
-        schedule: ScheduleSummary::of(&topology, &weights, nodes, arguments.seed)?,
-    })
+    let topology = ready(topology, &weights, nodes)?;
+    let seed = arguments.seed;
+    Ok(PlannedOverlay::of_nodes(topology, weights, nodes, seed)?)
 }
 
-/// The overlay of `nodes` nodes, and its topology with the edges of files filled in.
+/// The topology with the edges of files filled in, for `nodes` nodes.
 ///
 /// # Errors
-/// [`Failure::Refused`] if it cannot be built, or if there is not enough memory for it.
-pub(super) fn build(
+/// [`Failure::Refused`] if a file cannot be read, or if there is not enough memory for the overlay.
+pub(super) fn ready(
     topology: Topology,
     weights: &Weights,
     nodes: usize,
-    seed: u64,
-) -> Result<(Topology, Overlay), Failure> {
+) -> Result<Topology, Failure> {
     let topology = with_edge_lists(topology, nodes)?;
     check_overlay_memory(&topology, weights, nodes)?;
-    let mut draws = stream(seed, Purpose::Overlay, Key::default());
-    let built = topology.build(nodes, &mut draws)?;
-    Ok((topology, built))
+    Ok(topology)
 }
 
 /// The topology that `--topology` gives, and the weights of `--weights`, or those that suit it.
@@ -226,11 +201,7 @@ pub(super) fn as_in_a_file(
 /// An overlay to show.
 struct Shown<'a> {
     label: String,
-    summary: &'a OverlaySummary,
-    /// Of overlays that repeat.
-    schedule: Option<ScheduleSummary>,
-    /// Those that it is made of, if it is.
-    cliques: Option<&'a CliqueSummary>,
+    planned: &'a PlannedOverlay,
 }
 
 /// A table with a column for each overlay.
@@ -243,7 +214,7 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
             .collect::<Vec<_>>(),
     );
     let mut row = |name: &str, figure: &dyn Fn(&OverlaySummary) -> String| {
-        let figures = overlays.iter().map(|shown| figure(shown.summary));
+        let figures = overlays.iter().map(|shown| figure(&shown.planned.summary));
         table.row(std::iter::once(name.to_owned()).chain(figures));
     };
     row("nodes", &|summary| count(summary.nodes as u64));
@@ -259,7 +230,10 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     row("gap 1 − λ", &|summary| decimal(summary.gap));
     row("κ of the Laplacian", &|summary| decimal(summary.kappa));
     let bound = RamanujanBound::of;
-    if overlays.iter().any(|shown| bound(shown.summary).is_some()) {
+    if overlays
+        .iter()
+        .any(|shown| bound(&shown.planned.summary).is_some())
+    {
         row("κ of a Ramanujan graph, at most", &|summary| {
             decimal(bound(summary).map(|bound| bound.kappa))
         });
@@ -287,11 +261,13 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     row("edge connectivity", &|summary| {
         summary.edge_connectivity.to_string()
     });
-    let repeats = overlays.iter().any(|shown| shown.schedule.is_some());
+    let repeats = overlays
+        .iter()
+        .any(|shown| shown.planned.schedule.is_some());
     if repeats {
         schedule_rows(&mut table, overlays);
     }
-    if overlays.iter().any(|shown| shown.cliques.is_some()) {
+    if overlays.iter().any(|shown| shown.planned.cliques.is_some()) {
         clique_rows(&mut table, overlays);
     }
     table.print()?;
@@ -311,7 +287,7 @@ fn schedule_rows(table: &mut Table, overlays: &[Shown<'_>]) {
     let mut row = |name: &str, figure: &dyn Fn(&ScheduleSummary) -> String| {
         let figures = overlays
             .iter()
-            .map(|shown| shown.schedule.as_ref().map(figure));
+            .map(|shown| shown.planned.schedule.as_ref().map(figure));
         let figures = figures.map(|figure| figure.unwrap_or_else(|| "-".to_owned()));
         table.row(std::iter::once(name.to_owned()).chain(figures));
     };
@@ -333,7 +309,9 @@ fn schedule_rows(table: &mut Table, overlays: &[Shown<'_>]) {
 /// The rows that only overlays of cliques have.
 fn clique_rows(table: &mut Table, overlays: &[Shown<'_>]) {
     let mut row = |name: &str, figure: &dyn Fn(&CliqueSummary) -> String| {
-        let figures = overlays.iter().map(|shown| shown.cliques.map(figure));
+        let figures = overlays
+            .iter()
+            .map(|shown| shown.planned.cliques.as_ref().map(figure));
         let figures = figures.map(|figure| figure.unwrap_or_else(|| "-".to_owned()));
         table.row(std::iter::once(name.to_owned()).chain(figures));
     };

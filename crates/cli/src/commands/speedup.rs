@@ -9,10 +9,10 @@ use meshfold_theory::{Delays, ExchangeDelay, ParallelServers, RoundSeconds, spee
 use meshfold_topology::Overlay;
 use serde::Serialize;
 
-use meshfold_experiment::Own;
+use meshfold_experiment::{Own, first_overlay};
 
 use super::figure::{Out, out};
-use super::overlay::{as_in_a_file, build};
+use super::overlay::{as_in_a_file, ready};
 use crate::failure::Failure;
 use crate::figures::decimal;
 use crate::json_lines;
@@ -115,7 +115,8 @@ pub(crate) fn speedup(arguments: &SpeedupArguments, own: &Own) -> Result<(), Fai
     check(arguments)?;
     let (topology, weights) = as_in_a_file(&arguments.topology, None, own)?;
     let servers = arguments.servers as usize;
-    let (_, overlay) = build(topology, &weights, servers, arguments.seed)?;
+    let topology = ready(topology, &weights, servers)?;
+    let overlay = first_overlay(&topology, servers, arguments.seed)?;
     let mut found = Vec::new();
     for &participants in &arguments.participants {
         for &local_steps in &arguments.local_steps {

@@ -87,19 +87,22 @@ pub struct OverlayFigures<'a> {
     cliques: Option<&'a CliqueSummary>,
 }
 
-impl<'a> OverlayFigures<'a> {
-    /// The figures of an overlay that is made of no cliques, and of the schedule that it begins, if it begins one.
-    pub fn of(summary: &'a OverlaySummary, schedule: Option<ScheduleSummary>) -> Self {
-        Self {
-            summary,
-            ramanujan: RamanujanBound::of(summary),
-            schedule,
-            cliques: None,
-        }
-    }
-}
-
 impl PlannedOverlay {
+    /// The overlay of so many `nodes`, of which nothing else is known, as the first round of a run with this seed has it.
+    ///
+    /// # Errors
+    /// [`TopologyError`] of the topology or the weights.
+    pub fn of_nodes(
+        topology: Topology,
+        weights: Weights,
+        nodes: usize,
+        seed: u64,
+    ) -> Result<Self, TopologyError> {
+        let population = Population::of_nodes(nodes, seed);
+        let built = built(&topology, &weights, &population, 1)?;
+        planned(topology, weights, built, &population)
+    }
+
     /// `λ` of the overlays of a period together, if they change, repeat, and are small enough to find it.
     pub fn lambda_of_period(&self) -> Option<f64> {
         self.schedule.and_then(|schedule| schedule.joint_lambda)
@@ -108,8 +111,10 @@ impl PlannedOverlay {
     /// What `overlay.json` holds.
     pub fn figures(&self) -> OverlayFigures<'_> {
         OverlayFigures {
+            summary: &self.summary,
+            ramanujan: RamanujanBound::of(&self.summary),
+            schedule: self.schedule,
             cliques: self.cliques.as_ref(),
-            ..OverlayFigures::of(&self.summary, self.schedule)
         }
     }
 }
@@ -123,25 +128,6 @@ pub struct ScheduleSummary {
     pub joint_lambda: Option<f64>,
     /// In how many consecutive rounds every node reaches every other; absent if never.
     pub rounds_to_connect: Option<usize>,
-}
-
-impl ScheduleSummary {
-    /// How the overlays of `topology` among so many nodes mix together; `None` for one that does not change or does not
-    /// repeat soon.
-    ///
-    /// # Errors
-    /// [`TopologyError`] of the topology or the weights.
-    pub fn of(
-        topology: &Topology,
-        weights: &Weights,
-        nodes: usize,
-        seed: u64,
-    ) -> Result<Option<Self>, TopologyError> {
-        match topology.varies() {
-            true => schedule(topology, weights, &Population::of_nodes(nodes, seed)),
-            false => Ok(None),
-        }
-    }
 }
 
 /// The longest period whose overlays are analysed together.
@@ -172,11 +158,12 @@ pub(crate) fn built(
     population: &Population,
     round: usize,
 ) -> Result<Built, TopologyError> {
-    let seed = population.overlay_seed;
     let (snapshot, edges) = snapshot(topology, population, round)?;
-    let key = draw_key(topology, population, round);
-    let overlay = snapshot.overlay.with_examples(population.examples())?;
-    let mut shares = stream(seed, Purpose::Weights, key);
+    let overlay = match population.examples() {
+        Some(examples) => snapshot.overlay.with_examples(examples)?,
+        None => snapshot.overlay,
+    };
+    let mut shares = OverlayDraws::of(topology, population, round).weights();
     let matrix = weights.draw(&overlay, &mut shares)?;
     Ok(Built {
         drawn: edges.get_word_pos() + shares.get_word_pos() > 0,
@@ -197,19 +184,52 @@ pub(crate) fn snapshot(
     round: usize,
 ) -> Result<(Snapshot, ChaCha8Rng), TopologyError> {
     let nodes = population.nodes();
-    let key = draw_key(topology, population, round);
-    let mut edges = stream(population.overlay_seed, Purpose::Overlay, key);
+    let mut edges = OverlayDraws::of(topology, population, round).edges();
     let snapshot = topology
         .epoch(round, nodes.count)
         .build(nodes, &mut edges)?;
     Ok((snapshot, edges))
 }
 
-/// The key of all that is drawn for the overlay of `round`.
-fn draw_key(topology: &Topology, population: &Population, round: usize) -> Key {
-    Key {
-        round: topology.epoch(round, population.nodes().count).draw,
-        ..Key::default()
+/// The edges of the overlay of the first round among so many `nodes`, of which nothing else is known.
+///
+/// # Errors
+/// [`TopologyError`] of the topology.
+pub fn first_overlay(
+    topology: &Topology,
+    nodes: usize,
+    seed: u64,
+) -> Result<Overlay, TopologyError> {
+    let population = Population::of_nodes(nodes, seed);
+    Ok(snapshot(topology, &population, 1)?.0.overlay)
+}
+
+/// All that is drawn for the overlay of a round.
+pub(crate) struct OverlayDraws {
+    seed: u64,
+    key: Key,
+}
+
+impl OverlayDraws {
+    pub(crate) fn of(topology: &Topology, population: &Population, round: usize) -> Self {
+        let round = topology.epoch(round, population.nodes().count).draw;
+        Self {
+            seed: population.overlay_seed,
+            key: Key {
+                round,
+                ..Key::default()
+            },
+        }
+    }
+
+    /// The stream of its edges.
+    pub(crate) fn edges(&self) -> ChaCha8Rng {
+        stream(self.seed, Purpose::Overlay, self.key)
+    }
+
+    /// The stream of its weights.
+    pub(crate) fn weights(&self) -> ChaCha8Rng {
+        stream(self.seed, Purpose::Weights, self.key)
     }
 }
 

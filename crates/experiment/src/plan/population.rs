@@ -16,7 +16,7 @@ pub struct Population {
     pub servers: usize,
     /// Seed of the overlay and of weights that are drawn.
     pub(crate) overlay_seed: u64,
-    /// Training examples of each label that each node of the overlay holds, `[n][C]`.
+    /// Training examples of each label that each node of the overlay holds, `[n][C]`; no labels if that is not known.
     label_counts: Arc<Vec<Vec<u64>>>,
 }
 
@@ -107,18 +107,21 @@ impl Population {
 
     /// The nodes of the overlay.
     pub(crate) fn nodes(&self) -> Nodes<'_> {
+        let is_known = self
+            .label_counts
+            .first()
+            .is_some_and(|counts| !counts.is_empty());
         Nodes {
             count: self.label_counts.len(),
-            label_counts: &self.label_counts,
+            label_counts: if is_known { &self.label_counts } else { &[] },
         }
     }
 
-    /// Examples of each node of the overlay, `[n]`.
-    pub(crate) fn examples(&self) -> Vec<u64> {
-        self.label_counts
-            .iter()
-            .map(|counts| counts.iter().sum())
-            .collect()
+    /// Examples of each node of the overlay, `[n]`, if they are known.
+    pub(crate) fn examples(&self) -> Option<Vec<u64>> {
+        let counts = self.nodes().label_counts.iter();
+        let examples = counts.map(|counts| counts.iter().sum()).collect();
+        Some(examples).filter(|examples: &Vec<u64>| !examples.is_empty())
     }
 }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use meshfold_algorithms::{
     OverlayUse, Policy, RowKind, StragglerContext, StragglerUnit, Training, Work,
 };
-use meshfold_engine::{Amount, Key, Learner, Mixing, Purpose, RowWork, stream};
+use meshfold_engine::{Amount, Learner, Mixing, RowWork};
 use meshfold_topology::{
     FailureState, Failures, MixingMatrix, Outside, Overlay, Repair, Topology, TopologyError,
     Weights,
 };
 
 use crate::plan::failure_checks;
-use crate::plan::planned_overlay::{CliqueSummary, built};
+use crate::plan::planned_overlay::{CliqueSummary, OverlayDraws, built};
 use crate::plan::run_plan::RunPlan;
 
 /// The overlay of a round before anything failed.
@@ -263,25 +263,16 @@ impl<'a> RoundGraphs<'a> {
             return Ok((Arc::clone(&intact.overlay), Arc::clone(&intact.matrix)));
         }
         let (config, weights) = (&self.plan.config, self.weights());
-        if let (Repair::Protocol, Some(Topology::VirtualRings(rings))) =
+        if let (Repair::Protocol, Some(topology @ Topology::VirtualRings(rings))) =
             (config.failures.repair(round), &config.topology)
         {
-            let mut rng = stream(
-                config.seed_of(Purpose::Overlay),
-                Purpose::Overlay,
-                Key::default(),
-            );
+            let draws = OverlayDraws::of(topology, &self.plan.population, round);
             let nodes = intact.overlay.nodes();
-            let mut repaired = rings.rebuild(nodes, &mut rng, &broken.alive)?;
+            let mut repaired = rings.rebuild(nodes, &mut draws.edges(), &broken.alive)?;
             if let Some(examples) = intact.overlay.examples() {
                 repaired = repaired.with_examples(examples.to_vec())?;
             }
-            let mut rng = stream(
-                config.seed_of(Purpose::Weights),
-                Purpose::Weights,
-                Key::default(),
-            );
-            let matrix = weights.draw(&repaired, &mut rng)?;
+            let matrix = weights.draw(&repaired, &mut draws.weights())?;
             return Ok((Arc::new(repaired), Arc::new(matrix)));
         }
         let surviving = broken.surviving(&intact.overlay);
