@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use meshfold_experiment::results::Figures;
+use meshfold_experiment::results::{Figures, Progress};
 
 /// Where on its way each run is judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,7 +14,7 @@ pub enum At {
     /// At the last evaluation at which a figure is at most `limit`.
     UpTo {
         /// What counts the way.
-        way: Way,
+        way: Progress,
         /// The most of it.
         limit: f64,
     },
@@ -22,50 +22,20 @@ pub enum At {
     Target(f64),
 }
 
-/// What a run spends on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Communication rounds.
-    Round,
-    /// Local steps of all rows.
-    Steps,
-    /// Training examples seen.
-    Examples,
-    /// Bytes sent.
-    Bytes,
-    /// Seconds on the simulated network.
-    Seconds,
-}
+/// By what a run can be looked at; `epochs` are in no record.
+const MEASURES: [Progress; 5] = [
+    Progress::Rounds,
+    Progress::Steps,
+    Progress::Examples,
+    Progress::Bytes,
+    Progress::Seconds,
+];
 
-impl Way {
-    const ALL: [Self; 5] = [
-        Self::Round,
-        Self::Steps,
-        Self::Examples,
-        Self::Bytes,
-        Self::Seconds,
-    ];
-
-    /// As the command line has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Round => "round",
-            Self::Steps => "steps",
-            Self::Examples => "examples",
-            Self::Bytes => "bytes",
-            Self::Seconds => "seconds",
-        }
-    }
-
-    /// The figure of `metrics.jsonl`.
-    pub(crate) fn figure(self) -> &'static str {
-        match self {
-            Self::Round => "round",
-            Self::Steps => "local_steps",
-            Self::Examples => "examples_seen",
-            Self::Bytes => "bytes_total",
-            Self::Seconds => "simulated_seconds",
-        }
+/// As the command line has it before the number.
+fn name(way: Progress) -> &'static str {
+    match way {
+        Progress::Rounds => "round",
+        way => way.name(),
     }
 }
 
@@ -74,7 +44,7 @@ impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Last => f.write_str("the last evaluation"),
-            Self::UpTo { way, limit } => write!(f, "{}={limit}", way.name()),
+            Self::UpTo { way, limit } => write!(f, "{}={limit}", name(*way)),
             Self::Target(target) => write!(f, "target={target}"),
         }
     }
@@ -86,15 +56,15 @@ impl FromStr for At {
     /// Reads `round=100`, `bytes=1e9` or `target=0.95`.
     fn from_str(text: &str) -> Result<Self, String> {
         let needed = "needed round=, steps=, examples=, bytes=, seconds= or target= with a number";
-        let (name, number) = text.split_once('=').ok_or(needed)?;
+        let (written, number) = text.split_once('=').ok_or(needed)?;
         let number: f64 = number.parse().map_err(|_| needed)?;
         if !number.is_finite() || number < 0.0 {
             return Err(format!("found {number}, needed a number of at least 0"));
         }
-        if name == "target" {
+        if written == "target" {
             return Ok(Self::Target(number));
         }
-        let way = Way::ALL.into_iter().find(|way| way.name() == name);
+        let way = MEASURES.into_iter().find(|way| name(*way) == written);
         let way = way.ok_or(needed)?;
         Ok(Self::UpTo { way, limit: number })
     }

@@ -70,7 +70,7 @@ fn is_content(path: &str, run: &Fields) -> bool {
 }
 
 /// The shortest end of `path` that stands for nothing else in `runs`.
-fn short(path: &str, runs: &[Fields]) -> String {
+pub(crate) fn short(path: &str, runs: &[Fields]) -> String {
     let ends = path.rmatch_indices('.').map(|(dot, _)| &path[dot + 1..]);
     let stands_for = |end: &&str| Name::find(end, runs).is_ok_and(|name| name.stands_for(path));
     let mut ends = ends.filter(stands_for);

@@ -25,7 +25,7 @@ mod series;
 mod settings_columns;
 mod table;
 
-pub use at::{At, Way};
+pub use at::At;
 pub use column::{Cells, Column, Kind};
 pub use combined::CombinedTable;
 pub use combined_files::{COMBINED, CombineError, write_combined};

@@ -1,9 +1,7 @@
 //! The way of one run: a figure at each of its evaluations.
 
-use std::collections::BTreeMap;
-
-use meshfold_experiment::results::{Figures, RecordedRun};
-use meshfold_statistics::middle_nine_tenths;
+use meshfold_experiment::results::{ClientScore, Figures, RecordedRun};
+use meshfold_statistics::middles_by_key;
 
 use crate::error::TableError;
 
@@ -102,27 +100,21 @@ pub(crate) fn add_quantiles(
     y: &str,
     evaluations: &mut [Figures],
 ) -> Result<(), TableError> {
-    let mut by_round: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
-    for client in run.client_scores()? {
-        let value = match y {
-            "test_accuracy" => client.accuracy,
-            "test_loss" => client.loss,
-            _ => {
-                return Err(TableError::NoClients {
-                    written: y.to_owned(),
-                });
-            }
-        };
-        if value.is_finite() {
-            by_round.entry(client.round).or_default().push(value);
+    let scores = run.client_scores()?;
+    let score = match y {
+        "test_accuracy" => |client: &ClientScore| client.accuracy,
+        "test_loss" => |client: &ClientScore| client.loss,
+        _ if scores.is_empty() => return Ok(()),
+        _ => {
+            return Err(TableError::NoClients {
+                written: y.to_owned(),
+            });
         }
-    }
+    };
+    let middles = middles_by_key(scores.iter().map(|client| (client.round, score(client))));
     for figures in evaluations {
         let round = figures.get("round").map(|round| *round as i64);
-        let Some(values) = round.and_then(|round| by_round.get(&round)) else {
-            continue;
-        };
-        if let Some(middle) = middle_nine_tenths(values) {
+        if let Some(middle) = round.and_then(|round| middles.get(&round)) {
             figures.insert(format!("{y}.q05"), middle.low);
             figures.insert(format!("{y}.q95"), middle.high);
         }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use meshfold_experiment::results::{Figures, RecordedRun};
+use meshfold_experiment::results::{Figures, Progress, RecordedRun};
 use meshfold_statistics::{Estimate, Paired};
 
-use crate::at::{At, Way};
+use crate::at::At;
+use crate::difference::short;
 use crate::error::TableError;
 use crate::fields::{Fields, Name, differing};
 use crate::grouping::{Group, Names, best_of};
@@ -141,14 +142,9 @@ fn deciding(request: &Request, runs: &[Judged]) -> String {
     }
 }
 
-/// Each path by its last part, where that stands for nothing else.
+/// Each path by the shortest end of it that stands for nothing else.
 fn shortest(paths: Vec<String>, runs: &[Fields]) -> Vec<String> {
-    let short = |path: String| {
-        let last = path.rsplit('.').next().unwrap_or_default();
-        let found = Name::find(last, runs).is_ok_and(|name| name.stands_for(&path));
-        if found { last.to_owned() } else { path }
-    };
-    paths.into_iter().map(short).collect()
+    paths.iter().map(|path| short(path, runs)).collect()
 }
 
 fn names(runs: &[Judged], request: &Request) -> Result<Names, TableError> {
@@ -177,7 +173,7 @@ fn row(group: &Group<'_>, over: &Name, request: &Request) -> Row {
 fn reaching(runs: &[&Judged], metric: &str, target: f64) -> Reaching {
     let first = |run: &&Judged| run.reaching(metric, target).cloned();
     let there: Vec<Figures> = runs.iter().filter_map(first).collect();
-    let cost = |way: Way| {
+    let cost = |way: Progress| {
         let costs = there
             .iter()
             .filter_map(|figures| figures.get(way.figure()).copied());
@@ -186,9 +182,9 @@ fn reaching(runs: &[&Judged], metric: &str, target: f64) -> Reaching {
     Reaching {
         runs: runs.len(),
         reached: there.len(),
-        rounds: cost(Way::Round),
-        bytes: cost(Way::Bytes),
-        seconds: cost(Way::Seconds),
+        rounds: cost(Progress::Rounds),
+        bytes: cost(Progress::Bytes),
+        seconds: cost(Progress::Seconds),
     }
 }
 
@@ -234,4 +230,21 @@ fn compare(
         row.comparison = Paired::of(&pairs);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshfold_experiment::results::Settings;
+
+    #[test]
+    fn a_column_has_the_title_that_other_commands_give_the_setting() {
+        let settings = |text: &str| Settings::parse(text).unwrap();
+        let [a, b] = [
+            settings("rate: 1\nalgorithm: {dsgd: {rate: 0.1}}"),
+            settings("rate: 1\nalgorithm: {dsgd: {rate: 0.5}}"),
+        ];
+        let fields = [Fields::of(&a), Fields::of(&b)];
+        assert_eq!(shortest(differing(&fields, &[]), &fields), ["dsgd.rate"]);
+    }
 }

@@ -41,7 +41,7 @@ pub use client_scores::ClientViews;
 pub use client_table::ClientScore;
 pub use evaluation_log::{Evaluation, RecordedSpread};
 pub use figure_kind::FigureKind;
-pub use figures::Figures;
+pub use figures::{Figures, metrics};
 pub use file_states::FileStates;
 pub use final_accuracies::RowAccuracy;
 pub use holdings::Holdings;

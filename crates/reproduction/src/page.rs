@@ -78,9 +78,8 @@ fn groups<'p, 'r>(
 fn counts(outcomes: &[RowOutcome<'_>]) -> Markup {
     html! {
         p.counts {
-            @for verdict in Verdict::ALL {
-                @let count = outcomes.iter().filter(|outcome| outcome.verdict == verdict).count();
-                @if count > 0 { span class={ "verdict " (class(verdict)) } { (count) " " (verdict.words()) } " " }
+            @for (count, verdict) in Verdict::counts(outcomes) {
+                span class={ "verdict " (class(verdict)) } { (count) " " (verdict.words()) } " "
             }
         }
     }

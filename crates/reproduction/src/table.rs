@@ -17,15 +17,8 @@ pub fn refreshed(readme: &str, table: &str) -> Option<String> {
 
 /// The rows of one paper as a table, with a line that counts the verdicts before it.
 pub fn table(outcomes: &[RowOutcome<'_>]) -> String {
-    let counts = Verdict::ALL.iter().filter_map(|verdict| {
-        let count = outcomes
-            .iter()
-            .filter(|outcome| outcome.verdict == *verdict)
-            .count();
-        (count > 0).then(|| format!("{count} {}", verdict.words()))
-    });
-    let counts: Vec<String> = counts.collect();
-    let mut text = format!("{} rows: {}.\n\n", outcomes.len(), counts.join(", "));
+    let counts = Verdict::counts_in_words(outcomes);
+    let mut text = format!("{} rows: {counts}.\n\n", outcomes.len());
     text.push_str(
         "| row | in the paper | what is compared | verdict | why |\n|---|---|---|---|---|\n",
     );

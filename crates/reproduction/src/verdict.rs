@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::claim::Held;
+use crate::outcome::RowOutcome;
 
 /// What comes of comparing a row with ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -42,7 +43,7 @@ impl Verdict {
     }
 
     /// All of them, the best first.
-    pub const ALL: [Self; 8] = [
+    const ALL: [Self; 8] = [
         Self::Reproduced,
         Self::Close,
         Self::OrderingHolds,
@@ -52,6 +53,23 @@ impl Verdict {
         Self::NotDecidable,
         Self::NotRun,
     ];
+
+    /// How many of `outcomes` have each verdict that any of them has, the best first.
+    pub(crate) fn counts(outcomes: &[RowOutcome<'_>]) -> Vec<(usize, Self)> {
+        let count = |verdict: Self| {
+            let verdicts = outcomes.iter().map(|outcome| outcome.verdict);
+            let count = verdicts.filter(|found| *found == verdict).count();
+            (count > 0).then_some((count, verdict))
+        };
+        Self::ALL.into_iter().filter_map(count).collect()
+    }
+
+    /// The [`counts`](Self::counts) in words: `3 reproduced, 1 close`.
+    pub fn counts_in_words(outcomes: &[RowOutcome<'_>]) -> String {
+        let counts = Self::counts(outcomes).into_iter();
+        let words = counts.map(|(count, verdict)| format!("{count} {}", verdict.words()));
+        words.collect::<Vec<_>>().join(", ")
+    }
 
     /// The verdict on claims, each with whether it states a number.
     pub(crate) fn of(claims: &[(bool, Held)]) -> Self {

@@ -25,5 +25,5 @@ mod student;
 
 pub use estimate::{Estimate, Interval};
 pub use paired::{Paired, PairedTest};
-pub use quantile::{middle_nine_tenths, quantile};
+pub use quantile::{middle_nine_tenths, middles_by_key, quantile};
 pub use student::{LEVEL, two_sided_p_value, two_sided_quantile};

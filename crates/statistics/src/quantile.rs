@@ -1,5 +1,7 @@
 //! Quantiles of a sample.
 
+use std::collections::BTreeMap;
+
 use crate::estimate::Interval;
 
 /// The `share`-quantile of `values`, linear between the two values that it falls between; `None` if there are no values.
@@ -28,6 +30,17 @@ pub fn middle_nine_tenths(values: &[f64]) -> Option<Interval> {
     })
 }
 
+/// The [`middle_nine_tenths`] of the values that have the same key, by key. Values that are not finite do not count; a key without
+/// others is absent.
+pub fn middles_by_key<K: Ord>(values: impl IntoIterator<Item = (K, f64)>) -> BTreeMap<K, Interval> {
+    let mut by_key: BTreeMap<K, Vec<f64>> = BTreeMap::new();
+    for (key, value) in values.into_iter().filter(|(_, value)| value.is_finite()) {
+        by_key.entry(key).or_default().push(value);
+    }
+    let middle = |(key, values): (K, Vec<f64>)| Some((key, middle_nine_tenths(&values)?));
+    by_key.into_iter().filter_map(middle).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +62,15 @@ mod tests {
             assert!((found - expected).abs() < 1e-15, "{share}: {found}");
         }
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn only_finite_values_have_a_middle() {
+        let middles = middles_by_key([(2, 3.0), (1, f64::NAN), (2, f64::INFINITY), (2, 3.0)]);
+        let of_two = Interval {
+            low: 3.0,
+            high: 3.0,
+        };
+        assert_eq!(middles, [(2, of_two)].into());
     }
 }

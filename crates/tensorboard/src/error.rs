@@ -13,13 +13,11 @@ pub enum TensorboardError {
     /// The folder of a run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// A line of `metrics.jsonl` is no record.
-    #[error("{}: line {line}: {found}", path.display())]
+    /// What should be logged is no record.
+    #[error("{}: {found}", path.display())]
     Record {
-        /// The file.
+        /// The event file.
         path: PathBuf,
-        /// The line, from 1.
-        line: usize,
         /// What is wrong with it.
         found: String,
     },

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::leaves::leaves;
+
 /// The round of a record; its figures have no other time.
 const ROUND: &str = "round";
 
@@ -26,8 +28,10 @@ impl Figures {
             .ok_or("found no object, needed a record")?;
         let round = figures.get(ROUND).and_then(Value::as_u64);
         let mut scalars = Vec::new();
-        for (name, figure) in figures.iter().filter(|(name, _)| *name != ROUND) {
-            add(&mut scalars, name, figure);
+        for (tag, figure) in leaves(record, '/') {
+            // TensorBoard's scalars have single precision.
+            let number = figure.as_f64().filter(|_| tag != ROUND);
+            scalars.extend(number.map(|number| (tag, number as f32)));
         }
         Ok(Self {
             round: round.ok_or("found no round, needed a whole number")?,
@@ -37,23 +41,6 @@ impl Figures {
                 .unwrap_or_default(),
             scalars,
         })
-    }
-}
-
-/// Adds the numbers of `figure`, which is called `tag`.
-fn add(scalars: &mut Vec<(String, f32)>, tag: &str, figure: &Value) {
-    match figure {
-        Value::Object(parts) => {
-            for (part, figure) in parts {
-                add(scalars, &format!("{tag}/{part}"), figure);
-            }
-        }
-        // TensorBoard's scalars have single precision.
-        figure => scalars.extend(
-            figure
-                .as_f64()
-                .map(|number| (tag.to_owned(), number as f32)),
-        ),
     }
 }
 

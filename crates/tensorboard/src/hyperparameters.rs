@@ -7,6 +7,7 @@ use prost::{Message, Oneof};
 use serde_json::{Map, Value};
 
 use crate::event::Event;
+use crate::leaves::leaves;
 
 /// The plugin, with its name in `SummaryMetadata`.
 const PLUGIN: &str = "hparams";
@@ -87,26 +88,16 @@ fn told(wall_time: f64, tag: &str, told: Told) -> Event {
 /// All settings by their dotted paths. One that the sweep varies is a single value, however much lies below its path, so that
 /// runs can be compared by it.
 fn settings(config: &Value, sweep: &Map<String, Value>) -> BTreeMap<String, Setting> {
-    let mut leaves = BTreeMap::new();
-    add(&mut leaves, "", config);
+    let leaves = leaves(config, '.').into_iter();
+    let mut settings: BTreeMap<String, Setting> = leaves
+        .filter_map(|(path, value)| Some((path, setting(value)?)))
+        .collect();
     for (path, value) in sweep {
         let below = format!("{path}.");
-        leaves.retain(|leaf, _| leaf != path && !leaf.starts_with(&below));
-        leaves.extend(setting(value).map(|setting| (path.clone(), setting)));
+        settings.retain(|leaf, _| leaf != path && !leaf.starts_with(&below));
+        settings.extend(setting(value).map(|setting| (path.clone(), setting)));
     }
-    leaves
-}
-
-fn add(leaves: &mut BTreeMap<String, Setting>, path: &str, value: &Value) {
-    match value {
-        Value::Object(entries) if !entries.is_empty() => {
-            for (key, value) in entries {
-                let dot = if path.is_empty() { "" } else { "." };
-                add(leaves, &format!("{path}{dot}{key}"), value);
-            }
-        }
-        value => leaves.extend(setting(value).map(|setting| (path.to_owned(), setting))),
-    }
+    settings
 }
 
 /// The setting of one `value`; none if it is not set.

@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod figures;
 mod hyperparameters;
+mod leaves;
 mod log_folder;
 mod logged_run;
 mod record_file;

@@ -62,8 +62,7 @@ impl LogFolder {
     /// run goes by the label and the settings of its sweep that are `known`, else by those in its `summary.json`, else by its id.
     ///
     /// # Errors
-    /// [`TensorboardError::Results`] and [`TensorboardError::Record`] if the run cannot be read, [`TensorboardError::Write`] if the
-    /// file cannot be written.
+    /// [`TensorboardError::Results`] if the run cannot be read, [`TensorboardError::Write`] if the file cannot be written.
     pub fn begin(
         &self,
         folder: &Path,

@@ -1,11 +1,10 @@
 //! What a run's folder says of it, as far as TensorBoard shows it.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use meshfold_experiment::results::{DONE, Settings, folder_name};
+use meshfold_experiment::results::{DONE, Settings, folder_name, metrics};
 use serde_json::{Map, Value};
 
 use crate::error::TensorboardError;
@@ -30,7 +29,7 @@ impl LoggedRun {
     /// and what is varied, where the caller knows.
     ///
     /// # Errors
-    /// [`TensorboardError::Results`] and [`TensorboardError::Record`].
+    /// [`TensorboardError::Results`].
     pub(crate) fn read(
         folder: &Path,
         known: Option<(String, Map<String, Value>)>,
@@ -51,7 +50,7 @@ impl LoggedRun {
             label,
             sweep,
             settings,
-            records: records(&folder.join("metrics.jsonl"))?,
+            records: records(folder)?,
             ended_well,
         })
     }
@@ -73,28 +72,12 @@ fn seconds(time: SystemTime) -> f64 {
         .as_secs_f64()
 }
 
-/// The records in the file at `path`, none if it is not there. A last line that was torn is left out. The last record was made when
-/// the file was written last, the others as long before it as the run worked in between.
-fn records(path: &Path) -> Result<Vec<(f64, Figures)>, TensorboardError> {
-    let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        text => text.map_err(|source| TensorboardError::read(path, source))?,
-    };
-    let mut records = Vec::new();
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        if !line.ends_with('\n') {
-            continue;
-        }
-        let record: Result<Value, String> =
-            serde_json::from_str(line).map_err(|error| error.to_string());
-        let figures = record.and_then(|record| Figures::of(&record));
-        records.push(figures.map_err(|found| TensorboardError::Record {
-            path: path.to_owned(),
-            line: index + 1,
-            found,
-        })?);
-    }
-    let written = fs::metadata(path).and_then(|file| file.modified());
+/// The records of the run in `folder`, none if it has yet to write them. The last one was made when the file was written last, the
+/// others as long before it as the run worked in between.
+fn records(folder: &Path) -> Result<Vec<(f64, Figures)>, TensorboardError> {
+    let records = metrics(folder, |record: Value| Figures::of(&record))?;
+    let path = folder.join("metrics.jsonl");
+    let written = fs::metadata(&path).and_then(|file| file.modified());
     let last = written.map_or_else(|_| now(), seconds);
     let worked = records.last().map_or(0.0, |record| record.worked);
     let at = |record: &Figures| last - (worked - record.worked).max(0.0);

@@ -75,7 +75,6 @@ impl RunLog {
     pub fn append(&mut self, record: &Value) -> Result<(), TensorboardError> {
         let figures = Figures::of(record).map_err(|found| TensorboardError::Record {
             path: self.path.clone(),
-            line: 1,
             found,
         })?;
         if self.last.is_some_and(|last| figures.round <= last) {

@@ -121,7 +121,7 @@ fn a_finished_run_goes_by_its_summary_and_a_torn_record_is_left_out() {
     let folder = run(&results, "ab12", 2);
     let metrics = folder.join("metrics.jsonl");
     let text = fs::read_to_string(&metrics).unwrap();
-    fs::write(&metrics, format!("{text}{{\"round\": 2")).unwrap();
+    fs::write(&metrics, format!("{text}\n{{\"round\": 2")).unwrap();
     let summary = json!({"label": "seed=7", "settings": {"seed": 7}, "status": "failed"});
     fs::write(folder.join("summary.json"), summary.to_string()).unwrap();
     let logs = LogFolder::open(out.path()).unwrap();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use meshfold_comparison::{Band, CurveRequest, Curves, MeanCurve, Only, Progress};
 use meshfold_experiment::files::whole_file::write_atomically;
@@ -32,8 +33,8 @@ pub(crate) struct FigureArguments {
     #[arg(short, long, value_name = "FILE", value_parser = out)]
     out: Out,
     /// What measures how far a run is
-    #[arg(long, value_enum, default_value = "rounds")]
-    x: X,
+    #[arg(long, default_value = Progress::Rounds.name(), value_parser = measures())]
+    x: Progress,
     /// The figure to draw
     #[arg(long, value_name = "FIGURE", default_value = "test_accuracy")]
     y: String,
@@ -70,21 +71,6 @@ pub(crate) struct FigureArguments {
     /// Pixels per inch of a PNG
     #[arg(long, value_name = "PIXELS", default_value = "300", value_parser = clap::value_parser!(u16).range(10..=2400))]
     dpi: u16,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum X {
-    Rounds,
-    /// Local steps of all clients
-    Steps,
-    /// Examples seen, divided by those that the clients hold
-    Epochs,
-    /// Examples seen by all clients
-    Examples,
-    /// Bytes sent
-    Bytes,
-    /// Seconds on the simulated network
-    Seconds,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -149,27 +135,28 @@ fn limits(text: &str) -> Result<Limits, String> {
     }
 }
 
-impl X {
-    fn progress(self) -> Progress {
-        match self {
-            Self::Rounds => Progress::Rounds,
-            Self::Steps => Progress::Steps,
-            Self::Epochs => Progress::Epochs,
-            Self::Examples => Progress::Examples,
-            Self::Bytes => Progress::Bytes,
-            Self::Seconds => Progress::Seconds,
-        }
-    }
-
-    /// What is written along the axis.
-    fn axis(self) -> (&'static str, Unit) {
-        let unit = match self {
-            Self::Rounds | Self::Steps | Self::Epochs | Self::Examples => Unit::Number,
-            Self::Bytes => Unit::Bytes,
-            Self::Seconds => Unit::Of("s"),
+/// Reads a measure of progress by its name.
+fn measures() -> impl TypedValueParser<Value = Progress> {
+    let offered = |progress: Progress| {
+        let help = match progress {
+            Progress::Rounds => None,
+            Progress::Steps => Some("Local steps of all clients"),
+            Progress::Epochs => Some("Examples seen, divided by those that the clients hold"),
+            Progress::Examples => Some("Examples seen by all clients"),
+            Progress::Bytes => Some("Bytes sent"),
+            Progress::Seconds => Some("Seconds on the simulated network"),
         };
-        (self.progress().title(), unit)
-    }
+        let value = PossibleValue::new(progress.name());
+        match help {
+            Some(help) => value.help(help),
+            None => value,
+        }
+    };
+    PossibleValuesParser::new(Progress::ALL.map(offered)).map(|name| {
+        let mut all = Progress::ALL.into_iter();
+        all.find(|progress| progress.name() == name)
+            .expect("the parser takes no other name")
+    })
 }
 
 impl BandChoice {
@@ -196,7 +183,7 @@ pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
         by: arguments.by.clone(),
         over: arguments.over.clone(),
         only: arguments.only.clone(),
-        x: arguments.x.progress(),
+        x: arguments.x,
         y: arguments.y.clone(),
         band: arguments.band.band(),
     };
@@ -243,14 +230,8 @@ fn page(arguments: &FigureArguments) -> Result<(Size, f64), Failure> {
 }
 
 fn axes(arguments: &FigureArguments) -> Result<[Axis; 2], Failure> {
-    let (title, unit) = arguments.x.axis();
-    let x = axis(
-        title.to_owned(),
-        unit,
-        AxisChoice::X,
-        arguments.x_limits,
-        arguments,
-    )?;
+    let (title, unit) = (arguments.x.title().to_owned(), unit(arguments.x.figure()));
+    let x = axis(title, unit, AxisChoice::X, arguments.x_limits, arguments)?;
     let (title, unit) = measured(&arguments.y);
     let y = axis(title, unit, AxisChoice::Y, arguments.y_limits, arguments)?;
     Ok([x, y])
@@ -289,14 +270,17 @@ fn measured(name: &str) -> (String, Unit) {
     let title = letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
     });
-    let unit = match FigureKind::of(name) {
+    (title, unit(name))
+}
+
+fn unit(name: &str) -> Unit {
+    match FigureKind::of(name) {
         FigureKind::Share => Unit::Share,
         FigureKind::Nats => Unit::Of("nats"),
         FigureKind::Bytes => Unit::Bytes,
         FigureKind::Seconds => Unit::Of("s"),
         FigureKind::Number => Unit::Number,
-    };
-    (title, unit)
+    }
 }
 
 /// Says that colours or dashes repeat, if they do.

@@ -1,7 +1,9 @@
 //! Every figure of a run's evaluations by its name in `metrics.jsonl`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::results::recorded_run::RecordedRun;
@@ -20,20 +22,37 @@ impl RecordedRun {
     /// # Errors
     /// [`ResultsError::Read`], and [`ResultsError::Content`] for a line that is no record.
     pub fn figures(&self) -> Result<Vec<Figures>, ResultsError> {
-        let lines = parsed(&self.folder.join("metrics.jsonl"), parse)?;
-        Ok(lines.unwrap_or_default())
+        metrics(&self.folder, flat)
     }
 }
 
-/// Reads the lines in order.
-fn parse(text: &str) -> Result<Vec<Figures>, String> {
-    let records = lines::<Map<String, Value>>(text);
-    records.map(|record| Ok(flat(&record?.1))).collect()
+/// What `of` says of each record in `metrics.jsonl` of the run in `folder`, in the order of the rounds; nothing if there is no such
+/// file. Empty lines and a last line that an interruption has torn are left out.
+///
+/// # Errors
+/// [`ResultsError::Read`], and [`ResultsError::Content`] for a line that is no object or that `of` refuses.
+pub fn metrics<R: DeserializeOwned, T>(
+    folder: &Path,
+    of: impl Fn(R) -> Result<T, String>,
+) -> Result<Vec<T>, ResultsError> {
+    let found = parsed(&folder.join("metrics.jsonl"), |text| each(text, of))?;
+    Ok(found.unwrap_or_default())
 }
 
-fn flat(record: &Map<String, Value>) -> Figures {
+fn each<R: DeserializeOwned, T>(
+    text: &str,
+    of: impl Fn(R) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    let of_line = |line: Result<(usize, R), String>| {
+        let (number, record) = line?;
+        of(record).map_err(|found| format!("line {number}: {found}"))
+    };
+    lines(text).map(of_line).collect()
+}
+
+fn flat(record: Map<String, Value>) -> Result<Figures, String> {
     let mut figures = Figures::new();
-    for (name, value) in record {
+    for (name, value) in &record {
         match value {
             Value::Object(parts) => {
                 let mean = parts.get("mean").and_then(Value::as_f64);
@@ -48,7 +67,7 @@ fn flat(record: &Map<String, Value>) -> Figures {
             _ => figures.extend(value.as_f64().map(|value| (name.clone(), value))),
         }
     }
-    figures
+    Ok(figures)
 }
 
 #[cfg(test)]
@@ -58,7 +77,7 @@ mod tests {
     #[test]
     fn figures_go_by_their_names_and_a_torn_line_is_left_out() {
         let text = "{\"round\":2,\"train_loss\":null,\"test_accuracy\":{\"mean\":0.5,\"min\":0.25},\"theory\":{\"gamma\":3}}\n{\"rou";
-        let figures = parse(text).unwrap();
+        let figures = each(text, flat).unwrap();
         let expected = [
             ("round", 2.0),
             ("test_accuracy", 0.5),
@@ -68,6 +87,6 @@ mod tests {
         ];
         let expected = expected.map(|(name, value)| (name.to_owned(), value));
         assert_eq!(figures, [Figures::from(expected)]);
-        assert!(parse("{\"rou\n").unwrap_err().starts_with("line 1: "));
+        assert!(each("{\"rou\n", flat).unwrap_err().starts_with("line 1: "));
     }
 }

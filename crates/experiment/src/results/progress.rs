@@ -18,6 +18,28 @@ pub enum Progress {
 }
 
 impl Progress {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Self; 6] = [
+        Self::Rounds,
+        Self::Steps,
+        Self::Epochs,
+        Self::Examples,
+        Self::Bytes,
+        Self::Seconds,
+    ];
+
+    /// As the command line and the page's script have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rounds => "rounds",
+            Self::Steps => "steps",
+            Self::Epochs => "epochs",
+            Self::Examples => "examples",
+            Self::Bytes => "bytes",
+            Self::Seconds => "seconds",
+        }
+    }
+
     /// The figure of an evaluation that holds it. [`epochs`](crate::results::Evaluation::epochs) are in no record.
     pub fn figure(self) -> &'static str {
         match self {

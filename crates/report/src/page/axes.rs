@@ -3,7 +3,7 @@
 use crate::document::quantity_text::significant_values;
 use crate::runs::curves::Curves;
 use crate::runs::group::Group;
-use meshfold_experiment::results::Progress;
+use meshfold_experiment::results::{FigureKind, Progress};
 use serde::Serialize;
 
 /// One axis and where every group stands on it.
@@ -33,16 +33,13 @@ pub(crate) fn axes(groups: &[Group<'_>]) -> Vec<Axis> {
             values,
         }
     };
-    let measures = [
-        ("rounds", Progress::Rounds, ""),
-        ("steps", Progress::Steps, ""),
-        ("epochs", Progress::Epochs, ""),
-        ("examples", Progress::Examples, ""),
-        ("bytes", Progress::Bytes, "B"),
-        ("seconds", Progress::Seconds, "s"),
-    ];
-    let measures = measures.into_iter().map(|(key, progress, unit)| {
-        axis(key, progress.title(), unit, &|curves| {
+    let measures = Progress::ALL.into_iter().map(|progress| {
+        let unit = match FigureKind::of(progress.figure()) {
+            FigureKind::Bytes => "B",
+            FigureKind::Seconds => "s",
+            _ => "",
+        };
+        axis(progress.name(), progress.title(), unit, &|curves| {
             curves.progress(progress)
         })
     });

@@ -5,7 +5,7 @@ use crate::evenly::evenly;
 use meshfold_experiment::results::{
     Evaluation, Progress, RecordedRun, RecordedSpread, ResultsError,
 };
-use meshfold_statistics::{Estimate, Interval, middle_nine_tenths};
+use meshfold_statistics::{Estimate, Interval, middles_by_key};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -237,24 +237,11 @@ struct MiddleOfClients {
 
 impl MiddleOfClients {
     fn of(run: &RecordedRun) -> Result<Self, ResultsError> {
-        let (mut accuracies, mut losses) = (BTreeMap::new(), BTreeMap::new());
-        for client in run.client_scores()? {
-            for (values, value) in [
-                (&mut accuracies, client.accuracy),
-                (&mut losses, client.loss),
-            ] {
-                let of_round: &mut Vec<f64> = values.entry(client.round).or_default();
-                of_round.extend(Some(value).filter(|value| value.is_finite()));
-            }
-        }
-        let middles = |values: BTreeMap<i64, Vec<f64>>| {
-            let middle =
-                |(round, values): (i64, Vec<f64>)| Some((round, middle_nine_tenths(&values)?));
-            values.into_iter().filter_map(middle).collect()
-        };
+        let scores = run.client_scores()?;
+        let all = || scores.iter();
         Ok(Self {
-            accuracy: middles(accuracies),
-            loss: middles(losses),
+            accuracy: middles_by_key(all().map(|client| (client.round, client.accuracy))),
+            loss: middles_by_key(all().map(|client| (client.round, client.loss))),
         })
     }
 }

@@ -67,15 +67,8 @@ pub(super) fn print(
         table.row(cells.map(str::to_owned));
     }
     table.print()?;
-    let counts = Verdict::ALL.iter().filter_map(|verdict| {
-        let count = outcomes
-            .iter()
-            .filter(|outcome| outcome.verdict == *verdict)
-            .count();
-        (count > 0).then(|| format!("{count} {}", verdict.words()))
-    });
+    let counts = Verdict::counts_in_words(outcomes);
     let left = seconds_left(planned, seconds);
-    let counts = counts.collect::<Vec<_>>().join(", ");
     let mut output = std::io::stdout().lock();
     match left > 0.0 {
         true => writeln!(
