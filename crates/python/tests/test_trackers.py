@@ -136,7 +136,7 @@ def test_a_failed_run_says_why(experiment: Experiment, store: MLflowStore) -> No
         mf.run(experiment, set=BROKEN, callbacks=[store.callback()])
     (tracked,) = store.runs("small")
     assert tracked.info.status == "FAILED"
-    assert "not finite" in tracked.data.tags["meshfold.error"]
+    assert "infinite or NaN" in tracked.data.tags["meshfold.error"]
 
 
 def test_a_tracker_that_breaks_later_costs_no_run(experiment: Experiment, store: MLflowStore) -> None:
@@ -277,7 +277,7 @@ def test_a_failed_run_has_failed_at_aim(experiment: Experiment) -> None:
     with pytest.raises(mf.RunFailed):
         mf.run(experiment, set=BROKEN, callbacks=[mf.callbacks.Aim("aim")])
     (tracked,) = aim_runs("aim").values()
-    assert tracked["ending"] == "failed" and "not finite" in tracked["error"]
+    assert tracked["ending"] == "failed" and "infinite or NaN" in tracked["error"]
 
 
 def test_a_resumed_run_goes_on_in_its_aim_run(experiment: Experiment) -> None:
