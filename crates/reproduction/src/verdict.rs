@@ -64,7 +64,7 @@ impl Verdict {
         Self::ALL.into_iter().filter_map(count).collect()
     }
 
-    /// The [`counts`](Self::counts) in words: `3 reproduced, 1 close`.
+    /// How many rows have each verdict, in words: `3 reproduced, 1 close`.
     pub fn counts_in_words(outcomes: &[RowOutcome<'_>]) -> String {
         let counts = Self::counts(outcomes).into_iter();
         let words = counts.map(|(count, verdict)| format!("{count} {}", verdict.words()));
