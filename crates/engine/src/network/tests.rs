@@ -1,5 +1,6 @@
 //! Tests of networks: counts of parameters and operations, and what is refused.
 
+use super::checks::{MOST_LAYERS, MOST_UNITS};
 use super::dropout::LeftOut;
 use super::model::{CharLstm, Dnn8, GnLenet, Linear, Mlp, NormPlace, Resnet, Targets, WordLstm};
 use super::*;
