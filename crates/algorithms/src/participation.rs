@@ -62,11 +62,14 @@ impl Participation {
         })
     }
 
-    /// Checks that there are as many clients as take part.
+    /// Checks that there are as many clients as take part, and that their `training` can be counted if those are not all.
     ///
     /// # Errors
     /// [`AlgorithmError::Setting`].
-    pub fn check_clients(self, clients: usize) -> Result<(), AlgorithmError> {
+    pub fn check_clients(self, clients: usize, training: &Training) -> Result<(), AlgorithmError> {
+        if self.count(clients) < clients {
+            training.check_rate_of_chosen()?;
+        }
         match self {
             Self::Clients(count) if count > clients => Err(AlgorithmError::Setting {
                 key: "participation",
@@ -86,7 +89,7 @@ impl Participation {
     }
 
     /// The work of the round's participants, by ascending client; stragglers that are dropped are left out.
-    pub fn rows(self, round: &Round<'_>, training: &Training) -> Vec<RowWork> {
+    pub fn rows(self, round: &mut Round<'_>, training: &Training) -> Vec<RowWork> {
         let mut alive: Vec<u32> = alive(round).collect();
         let count = self.count(round.alive.len());
         let mut rng = round.stream(Purpose::Participation, 0, 0);

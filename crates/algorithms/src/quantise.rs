@@ -29,7 +29,8 @@ pub struct Quantise {
 ///
 /// # Interpretation
 /// As printed, (14) adds the mean of quantised differences to the client's own old model, which never contracts
-/// disagreement: on sparse overlays it diverges even with an exact quantiser. `replica` is the reading that converges.
+/// disagreement: on sparse overlays it diverges even with an exact quantiser. `replica` is the reading that converges. A client that
+/// hears nobody but itself keeps its model as it is, unquantised, in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregate {

@@ -157,7 +157,7 @@ impl Round<'_> {
     }
 
     /// What each client does in a method in which every client alive trains its own row, `[N]`.
-    pub fn client_rows(&self, training: &Training) -> Vec<RowWork> {
+    pub fn client_rows(&mut self, training: &Training) -> Vec<RowWork> {
         let amount = training.local.amount();
         let rows = (0..).zip(self.alive).map(|(client, alive)| RowWork {
             client,
@@ -167,8 +167,8 @@ impl Round<'_> {
     }
 
     /// `rows` without what stragglers do not manage to do.
-    pub fn in_time(&self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
-        let Some(straggler_context) = &self.straggler_context else {
+    pub fn in_time(&mut self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
+        let Some(straggler_context) = self.straggler_context else {
             return rows;
         };
         let busy: Vec<usize> = (0..rows.len())
@@ -182,17 +182,33 @@ impl Round<'_> {
                 steps: self.learner.steps_of(&rows[*row], &training.sgd),
             })
             .collect();
-        for (row, completion) in busy.into_iter().zip(straggler_context.completions(&work)) {
+        let completions = straggler_context.completions(&work);
+        self.wait_for(&completions);
+        for (row, completion) in busy.into_iter().zip(completions) {
             rows[row].amount = completion.of(rows[row].amount);
         }
         rows
     }
 
     /// Which of `rows` are left to do something, by [`Round::in_time`]; the others are dropped.
-    pub fn participants_in_time(&self, rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
+    pub fn participants_in_time(
+        &mut self,
+        rows: Vec<RowWork>,
+        training: &Training,
+    ) -> Vec<RowWork> {
         let mut rows = self.in_time(rows, training);
         rows.retain(|row| row.amount != Amount::Idle);
         rows
+    }
+
+    /// Lets the round last until the deadline if there is one and somebody was too late for it.
+    pub fn wait_for(&mut self, completions: &[Completion]) {
+        if self
+            .straggler_context
+            .is_some_and(|context| context.misses_deadline(completions))
+        {
+            self.traffic.wait_for_deadline();
+        }
     }
 
     /// What becomes of walks of `visits` visits that begin at `starts`: after its visit `v` walk `m` goes from client `i` to

@@ -139,13 +139,16 @@ impl Servers {
 }
 
 impl PerServer {
-    /// Checks the value.
+    /// Checks the value, and that the `training` of the chosen can be counted.
     ///
     /// # Errors
     /// [`AlgorithmError::Setting`].
-    pub fn check(self) -> Result<(), AlgorithmError> {
+    pub fn check(self, training: &Training) -> Result<(), AlgorithmError> {
         if self.per_server != Some(0) {
-            return Ok(());
+            return match self.per_server {
+                Some(_) => training.check_rate_of_chosen(),
+                None => Ok(()),
+            };
         }
         Err(AlgorithmError::Setting {
             key: "participation.per_server",
@@ -187,7 +190,7 @@ impl PerServer {
     pub fn slots(
         self,
         groups: &[Vec<u32>],
-        round: &Round<'_>,
+        round: &mut Round<'_>,
         training: &Training,
     ) -> (Vec<RowWork>, Vec<u32>) {
         let amount = training.local.amount();

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 /// # Interpretation
 /// `share · participants`, rounded half up, are drawn anew each round; where stragglers are dropped, at least one
 /// participant stays. With `deadline_seconds` in place of `share`, whoever's work takes longer than that falls behind. A walk of DFedRW
-/// takes as long as its visits do at the clients on it.
+/// takes as long as its visits do at the clients on it. A round in which the deadline cuts somebody off lasts until the deadline in
+/// simulated time: the others wait for that long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stragglers {
@@ -51,7 +52,8 @@ pub enum Policy {
     /// It is dropped for the round: it neither sends nor receives.
     Isolate,
     /// It sends nothing but receives the average: its row of the weights, as those of all others, is over those who sent
-    /// and itself.
+    /// and itself. Weights are computed anew from how many each client hears: `metropolis_hastings` weighs an arc by one more than the
+    /// larger of those numbers of its two ends.
     Receive,
 }
 
@@ -127,6 +129,12 @@ impl StragglerContext<'_> {
             let work = &participants[at];
             self.against(steps_in_time(step_shares[work.client as usize]), work)
         })
+    }
+
+    /// Whether there is a deadline and somebody was too late for it.
+    pub fn misses_deadline(&self, completions: &[Completion]) -> bool {
+        let in_time = |completion: &Completion| *completion == Completion::InTime;
+        self.step_shares.is_some() && !completions.iter().all(in_time)
     }
 
     /// What becomes of each of `walks`, which have one visit or more.

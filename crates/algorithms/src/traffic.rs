@@ -25,12 +25,19 @@ pub enum Exchange {
     },
 }
 
-/// One phase of a round; a barrier stands between phases.
+/// One phase of a round; a barrier stands between phases, but none between the local steps of walks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     /// Local steps of each client, `[N]`.
     Compute {
         /// Steps of each client.
+        steps: Vec<u32>,
+    },
+    /// Local steps of each walk at the client that it visits, `[M]`. Walks do not wait for each other.
+    Visits {
+        /// Where each walk is.
+        clients: Vec<u32>,
+        /// Steps of each walk there.
         steps: Vec<u32>,
     },
     /// Messages.
@@ -42,6 +49,7 @@ pub enum Phase {
 pub struct Traffic {
     phases: Vec<Phase>,
     messages_as_printed: Option<u64>,
+    lasts_until_deadline: bool,
 }
 
 impl Traffic {
@@ -54,6 +62,17 @@ impl Traffic {
     pub fn clear(&mut self) {
         self.phases.clear();
         self.messages_as_printed = None;
+        self.lasts_until_deadline = false;
+    }
+
+    /// Says that a deadline has cut somebody's work off in this round, so that the others wait for the deadline.
+    pub fn wait_for_deadline(&mut self) {
+        self.lasts_until_deadline = true;
+    }
+
+    /// Whether the computing of this round lasts until the deadline for stragglers, if not longer.
+    pub fn lasts_until_deadline(&self) -> bool {
+        self.lasts_until_deadline
     }
 
     /// Says how many messages the paper counts in this round where it counts others than are sent.
@@ -81,6 +100,11 @@ impl Traffic {
     /// Adds a phase of computing.
     pub fn compute(&mut self, steps: Vec<u32>) {
         self.phases.push(Phase::Compute { steps });
+    }
+
+    /// Adds the visits of walks: `steps[m]` of walk `m` at `clients[m]`.
+    pub fn visits(&mut self, clients: Vec<u32>, steps: Vec<u32>) {
+        self.phases.push(Phase::Visits { clients, steps });
     }
 
     /// Adds a phase of single messages.
@@ -139,7 +163,7 @@ impl Traffic {
     fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
         self.phases.iter().filter_map(|phase| match phase {
             Phase::Exchange(exchange) => Some(exchange),
-            Phase::Compute { .. } => None,
+            Phase::Compute { .. } | Phase::Visits { .. } => None,
         })
     }
 }

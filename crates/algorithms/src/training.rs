@@ -1,7 +1,7 @@
 //! The keys that every method shares: how a client trains.
 
 use crate::error::AlgorithmError;
-use meshfold_engine::{Amount, BatchSize, LearningRate, Sgd};
+use meshfold_engine::{Amount, BatchSize, LearningRate, Per, Sgd};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +13,8 @@ use std::borrow::Cow;
 pub enum Local {
     /// Passes over the shard.
     Epochs(u32),
-    /// Mini-batch steps; the pass over the shard goes on over rounds.
+    /// Mini-batch steps; the pass over the shard goes on over rounds. Where a server chooses some clients for each round, a client may
+    /// begin a new pass.
     Steps(u32),
 }
 
@@ -122,6 +123,25 @@ pub struct StepsPerRound {
 }
 
 impl Training {
+    /// Checks the learning rate of a method whose server chooses some clients for a round.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`] if the rate counts what those clients have done that stood in the same place of the list of the
+    /// chosen: the engine counts by rows.
+    pub fn check_rate_of_chosen(&self) -> Result<(), AlgorithmError> {
+        let found = match (self.local, self.sgd.learning_rate.per_over_rounds()) {
+            (Local::Epochs(_), Some(Per::Step)) => "per: step",
+            (Local::Steps(_), Some(Per::Epoch)) => "per: epoch",
+            _ => return Ok(()),
+        };
+        Err(AlgorithmError::Setting {
+            key: "learning_rate",
+            found: found.to_owned(),
+            needed: "what a client has done before is not counted where some take part in a round and others do not: `per: round`, \
+                     `restart: round`, `per: epoch` with `local: {epochs: K}` or `per: step` with `local: {steps: K}`",
+        })
+    }
+
     /// Checks every value.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Γ of a run's clients and model, and all else that the theorems ask of a logistic model's losses.
 
+use meshfold_algorithms::{Method, Weighting};
 use meshfold_data::Examples;
 use meshfold_engine::{Model, Targets};
 use meshfold_theory::{
@@ -82,7 +83,13 @@ pub(crate) fn groups(plan: &RunPlan) -> Vec<Vec<u32>> {
 }
 
 fn shares<'a>(plan: &'a RunPlan, groups: &[Vec<u32>]) -> Shares<'a> {
-    Shares::new(groups, |client| plan.partition.shard(client as usize))
+    let shard = |client| plan.partition.shard(client as usize);
+    match &plan.config.algorithm {
+        Method::PFedavg(method) if method.weighting == Weighting::Examples => {
+            Shares::by_examples(groups, shard)
+        }
+        _ => Shares::new(groups, shard),
+    }
 }
 
 fn labelled<'a>(features: &'a Rows<'a>, train: &'a Examples) -> Labelled<'a, Rows<'a>> {

@@ -10,6 +10,7 @@ mod held_overlay;
 mod joint_union;
 mod local_work;
 mod mean_exchange;
+mod mean_forecast;
 pub(crate) mod memory;
 mod message_paths;
 pub(crate) mod over_ranks;

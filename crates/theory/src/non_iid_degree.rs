@@ -67,6 +67,24 @@ impl<'a> Shares<'a> {
         Self(shares.collect())
     }
 
+    /// The shares of the clients in `groups` where the losses of a server's clients count by their examples, `f_j = M N_i p_j f̃_j` of
+    /// (2): a client counts `p_j`, its share of all examples.
+    pub fn by_examples(groups: &[Vec<u32>], shard: impl Fn(u32) -> &'a [u32]) -> Self {
+        let shards: Vec<&[u32]> = groups
+            .iter()
+            .flatten()
+            .map(|client| shard(*client))
+            .collect();
+        let all: usize = shards.iter().map(|shard| shard.len()).sum();
+        let share = |shard: &[u32]| shard.len() as f64 / all as f64;
+        Self(
+            shards
+                .into_iter()
+                .map(|shard| (share(shard), shard))
+                .collect(),
+        )
+    }
+
     /// All clients' examples, and how much each counts in `f`.
     fn examples(&self) -> impl Iterator<Item = (u32, f64)> {
         self.0.iter().flat_map(|(share, shard)| {

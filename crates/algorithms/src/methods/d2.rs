@@ -205,7 +205,21 @@ impl MethodSpec for ExactDiffusion {
     }
 }
 
-/// Whether D2 diverges under weights with this least eigenvalue (Tang et al., Assumption 1).
+/// Whether D2 fails to converge under weights with this least eigenvalue (Tang et al., Assumption 1).
 fn diverges_at(lambda_n: f64) -> bool {
-    lambda_n <= -1.0 / 3.0
+    // An even ring has just -1/3, and eigenvalues are computed.
+    lambda_n <= -1.0 / 3.0 + 1e-7
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_third_is_too_much_whatever_its_rounding() {
+        for lambda_n in [-0.5, -0.333_333_333_333_333_26, -0.333_333_333_333_333_4] {
+            assert!(diverges_at(lambda_n), "{lambda_n}");
+        }
+        assert!(!diverges_at(-0.333_332));
+    }
 }

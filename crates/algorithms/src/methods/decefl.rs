@@ -29,7 +29,7 @@ method_config! {
     ///
     /// # Interpretation
     /// The text sets μ = 0.1, the authors' code 1, the default. Where local work contracts strongly the iteration is
-    /// stable only if `μ <= 1 + λ_N(W)`.
+    /// stable only if `μ <= 1 + λ_N(W)`. Momentum is zero at the start of each round.
     #[derive(JsonSchema)]
     pub struct Decefl(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How much of the local work counts, μ.

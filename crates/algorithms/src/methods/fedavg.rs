@@ -92,7 +92,8 @@ impl MethodSpec for Fedavg {
     }
 
     fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
-        self.participation.check_clients(clients)
+        self.participation
+            .check_clients(clients, &self.training_keys())
     }
 
     no_limits!(check_overlay, unstable_at);

@@ -18,7 +18,8 @@ method_config! {
     ///
     /// # Interpretation
     /// The mean is weighted by examples as FedAvg's unless `weighting: uniform` asks for the paper's plain mean, which
-    /// goes with its participants drawn by size. With `stragglers: {policy: partial}` partial work counts, as there.
+    /// goes with its participants drawn by size. With `stragglers: {policy: partial}` partial work counts, as there. Momentum is
+    /// zero at the start of each round.
     #[derive(JsonSchema)]
     pub struct Fedprox(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// Strength of the pull, μ; with 0 it is FedAvg.
@@ -54,7 +55,8 @@ impl MethodSpec for Fedprox {
     }
 
     fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
-        self.participation.check_clients(clients)
+        self.participation
+            .check_clients(clients, &self.training_keys())
     }
 
     no_limits!(check_overlay, unstable_at);

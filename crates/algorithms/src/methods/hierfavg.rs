@@ -159,7 +159,7 @@ impl MethodSpec for Hierfavg {
             });
         }
         self.servers.check()?;
-        self.participation.check()
+        self.participation.check(&self.training_keys())
     }
 
     fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {

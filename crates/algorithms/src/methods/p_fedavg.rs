@@ -21,7 +21,8 @@ method_config! {
     ///
     /// # Interpretation
     /// Line 8 is a plain mean. With `weighting: examples` a client's loss counts `M · N_i · p_j` as in (2), by which its
-    /// learning rate is multiplied. A server none of whose clients is alive keeps its model and goes on mixing.
+    /// learning rate is multiplied. A server none of whose clients is alive keeps its model and goes on mixing. Momentum is zero at the
+    /// start of each round.
     #[derive(JsonSchema)]
     pub struct PFedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// The servers and their clients.
@@ -120,7 +121,7 @@ impl MethodSpec for PFedavg {
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         self.servers.check()?;
-        self.participation.check()
+        self.participation.check(&self.training_keys())
     }
 
     fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {

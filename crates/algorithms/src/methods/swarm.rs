@@ -22,7 +22,7 @@ method_config! {
     /// # Interpretation
     /// All clients take part, weighted by their shares of the examples. Each round one of them is drawn as the leader,
     /// stragglers that are dropped left out: it gathers the models and sends the mean back, so that all hold the same
-    /// model between rounds, unless `steps_from: own` asks for a model of each client's own.
+    /// model between rounds, unless `steps_from: own` asks for a model of each client's own. Momentum is zero at the start of each round.
     #[derive(JsonSchema)]
     pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// From which model the steps of a client begin.

@@ -18,8 +18,8 @@ const DEGREES: [f64; 5] = [5.0, 3.0, 3.0, 2.0, 2.0];
 /// Clients that a single walker visited, in order.
 fn visits(traffic: &[Traffic]) -> Vec<usize> {
     let visited = |phase: &Phase| match phase {
-        Phase::Compute { steps } => steps.iter().position(|steps| *steps > 0),
-        Phase::Exchange(_) => None,
+        Phase::Visits { clients, .. } => Some(clients[0] as usize),
+        Phase::Compute { .. } | Phase::Exchange(_) => None,
     };
     let phases = traffic.iter().flat_map(|traffic| traffic.phases());
     phases.filter_map(visited).collect()

@@ -131,7 +131,8 @@ fn walks_that_fall_behind_are_cut_short() {
         let (mut steps, mut hops) = (Vec::new(), Vec::new());
         for phase in traffic.phases() {
             match phase {
-                Phase::Compute { steps: each } => steps.push(each.iter().sum::<u32>()),
+                Phase::Visits { steps: each, .. } => steps.push(each.iter().sum::<u32>()),
+                Phase::Compute { .. } => unreachable!("walks visit"),
                 Phase::Exchange(Exchange::Messages(messages)) => hops.push(messages.len() as u32),
                 Phase::Exchange(Exchange::Neighbours { .. }) => {
                     unreachable!("walks send one by one")

@@ -12,7 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub enum Per {
     /// Local steps of the row.
     Step,
-    /// Passes of the row over its shard; methods whose work is in epochs count those that were due, see [`Per::EpochDue`].
+    /// Passes over the shard. With `local: {epochs: K}` and `restart: never` those that were due: `K` in each round before, whether the
+    /// client did them or not, and those of the round in progress. Else those that it has done.
     Epoch,
     /// Communication rounds.
     #[default]
@@ -167,6 +168,16 @@ impl LearningRate {
             }
         }
         self
+    }
+
+    /// What the rate counts over the whole run; `None` if it counts nothing, or begins anew in each round.
+    pub fn per_over_rounds(&self) -> Option<Per> {
+        let Self::Schedule(schedule) = self else {
+            return None;
+        };
+        let mut schedule = schedule.clone();
+        let (per, restart) = schedule.counting()?;
+        (restart == Restart::Never).then_some(*per)
     }
 
     /// The rate of the local step that follows `progress`.

@@ -40,7 +40,8 @@ pub enum Quantity {
     /// nats: a millionth, unless a search ends before.
     ///
     /// # Interpretation
-    /// A client of server `i` counts `1/(M N_i)`, as printed; without servers all count alike. Losses are those of all
+    /// A client of server `i` counts `1/(M N_i)`, as printed, and with `weighting: examples` of `p_fedavg` its share of all examples, as
+    /// its loss does in (2); without servers all count alike. Losses are those of all
     /// the client's examples, whether clients are alive or not. Those of `linear` are without weight decay. Those of
     /// `logistic` have `λ/2 ‖w‖²` besides, biases included, as the steps have: without it, examples that planes separate
     /// have no least loss, and P-FedAvg's Assumption 2 does not hold.

@@ -10,7 +10,9 @@ use super::moment::Moment;
 
 /// Reads from the traffic of a round how long it would take.
 ///
-/// A barrier stands between phases: each lasts as long as its slowest client, node or edge, and a round is their sum.
+/// A barrier stands between phases: each lasts as long as its slowest client, node or edge, and a round is their sum. The local steps of
+/// walks have no barrier: they last as long as the slowest walk. Where a deadline has cut somebody off, all wait for it after their last
+/// local steps.
 ///
 /// A clock has no state: the seconds of a round follow from its traffic, its number and when it begins, so that a run
 /// that goes on from a checkpoint needs no more than the seconds so far.
@@ -21,6 +23,8 @@ pub struct Clock {
     seconds_per_step: Vec<f64>,
     clients: usize,
     seed: u64,
+    /// When local work is cut off, if it is.
+    deadline_seconds: Option<f64>,
 }
 
 /// Who is on the network.
@@ -56,7 +60,16 @@ impl Clock {
             seconds_per_step,
             clients,
             seed,
+            deadline_seconds: None,
         })
+    }
+
+    /// The same clock where local work is cut off after `deadline_seconds`, if it is.
+    pub fn until(self, deadline_seconds: Option<f64>) -> Self {
+        Self {
+            deadline_seconds,
+            ..self
+        }
     }
 
     /// Whether only the edges that a file names have a bandwidth.
@@ -95,10 +108,17 @@ impl Clock {
         round: usize,
         start_seconds: f64,
     ) -> Result<f64, NetworkError> {
-        let mut seconds = 0.0;
-        for phase in traffic.phases() {
-            seconds += match phase {
+        let works = |phase: &Phase| !matches!(phase, Phase::Exchange(_));
+        let last_work = traffic.phases().iter().rposition(works);
+        let until = match traffic.lasts_until_deadline() {
+            true => self.deadline_seconds.unwrap_or(0.0),
+            false => 0.0,
+        };
+        let (mut seconds, mut worked, mut walks) = (0.0, 0.0, Vec::new());
+        for (at, phase) in traffic.phases().iter().enumerate() {
+            let spent = match phase {
                 Phase::Compute { steps } => self.compute_seconds(steps),
+                Phase::Visits { clients, steps } => self.visit_seconds(clients, steps, &mut walks),
                 Phase::Exchange(exchange) => {
                     let moment = Moment {
                         clients: self.clients,
@@ -107,9 +127,15 @@ impl Clock {
                         seconds: start_seconds + seconds,
                         overlay,
                     };
-                    self.links.seconds(exchange, &moment)?
+                    seconds += self.links.seconds(exchange, &moment)?;
+                    continue;
                 }
             };
+            worked += spent;
+            seconds += spent;
+            if last_work == Some(at) {
+                seconds += f64::max(until - worked, 0.0);
+            }
         }
         Ok(seconds)
     }
@@ -127,6 +153,17 @@ impl Clock {
             .zip(&self.seconds_per_step)
             .map(|(steps, seconds)| f64::from(*steps) * seconds)
             .fold(f64::INFINITY, f64::min)
+    }
+
+    /// By how much the longest of the walks grows with these visits; `walks` has the seconds of each so far.
+    fn visit_seconds(&self, clients: &[u32], steps: &[u32], walks: &mut Vec<f64>) -> f64 {
+        walks.resize(clients.len().max(walks.len()), 0.0);
+        let longest = |walks: &[f64]| walks.iter().copied().fold(0.0, f64::max);
+        let before = longest(walks);
+        for ((walk, client), steps) in walks.iter_mut().zip(clients).zip(steps) {
+            *walk += f64::from(*steps) * self.seconds_per_step[*client as usize];
+        }
+        longest(walks) - before
     }
 
     /// Seconds until the slowest client has done its steps.
@@ -187,6 +224,46 @@ mod tests {
         let seconds = clock.seconds(&round(), None, 1, 0.0).unwrap();
         assert!((seconds - (2.0 + 2.5 + 0.7)).abs() < 1e-12, "{seconds}");
         assert_eq!(in_time(&clock, 1.2), [12, 3, 1]);
+    }
+
+    fn at_speeds(slowdown: &[f64]) -> Clock {
+        let compute = Compute {
+            seconds_per_step: 1.0,
+            slowdown: Distribution::List(slowdown.to_vec()),
+        };
+        Clock::new(&fixed(Some(compute)), &population(slowdown.len(), 0), 1).unwrap()
+    }
+
+    #[test]
+    fn walks_do_not_wait_for_each_other() {
+        let clock = at_speeds(&[1.0, 4.0, 4.0]);
+        let mut walks = Traffic::default();
+        // One second and four, then four and one: two barriers would make eight of them.
+        walks.visits(vec![0, 1], vec![1, 1]);
+        walks.neighbours(50, vec![1, 1, 0]);
+        walks.visits(vec![2, 0], vec![1, 1]);
+        assert_eq!(clock.seconds(&walks, None, 1, 0.0), Ok(5.0 + 1.0));
+    }
+
+    #[test]
+    fn a_round_that_cuts_somebody_off_lasts_until_the_deadline() {
+        let clock = at_speeds(&[1.0, 2.0]).until(Some(7.0));
+        let round = |steps: &[[u32; 2]], late: bool| {
+            let mut traffic = Traffic::default();
+            for steps in steps {
+                traffic.compute(steps.to_vec());
+                traffic.neighbours(50, vec![1, 1]);
+            }
+            if late {
+                traffic.wait_for_deadline();
+            }
+            clock.seconds(&traffic, None, 1, 0.0).unwrap()
+        };
+        assert_eq!(round(&[[5, 1]], false), 5.0 + 1.0);
+        assert_eq!(round(&[[5, 0]], true), 7.0 + 1.0);
+        assert_eq!(round(&[[2, 2], [1, 0]], true), 7.0 + 2.0);
+        // Nobody was in time, and the one that counts all the same took longer.
+        assert_eq!(round(&[[0, 5]], true), 10.0 + 1.0);
     }
 
     #[test]

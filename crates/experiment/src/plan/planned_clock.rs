@@ -52,7 +52,10 @@ pub(super) fn clock(
         servers: population.servers,
     };
     let seed = run.config.seed_of(Purpose::Network);
-    let clock = Clock::new(network, &everyone, seed).map_err(|error| blame(run, error))?;
+    let stragglers = run.config.stragglers.as_ref();
+    let clock = Clock::new(network, &everyone, seed)
+        .map_err(|error| blame(run, error))?
+        .until(stragglers.and_then(|stragglers| stragglers.deadline_seconds));
     message_paths::check(&run.config, population, planned, &clock).map_err(|fault| {
         let path = match &fault {
             ConfigFault::Network(error) => format!("network.{}", error.key()),

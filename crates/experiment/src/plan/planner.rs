@@ -5,6 +5,7 @@ use std::sync::Arc;
 use meshfold_algorithms::{Forecast, Rows};
 use meshfold_data::{DataFolder, Partition};
 use meshfold_engine::{Device, Network, Purpose, Ranks};
+use meshfold_topology::TopologyError;
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
@@ -18,6 +19,7 @@ use crate::plan::effort::{self, DeviceSpeed, Effort, Workload};
 use crate::plan::failure_checks;
 use crate::plan::held_overlay;
 use crate::plan::local_work;
+use crate::plan::mean_forecast;
 use crate::plan::memory::{Footprint, RankShare};
 use crate::plan::overlay_checks;
 use crate::plan::placement::{Placement, Placements};
@@ -121,7 +123,13 @@ impl<'a> Planner<'a> {
         });
         let shares = shares.unwrap_or_default();
         let memory_bytes = self.memory_bytes(&run, &learning, (&footprint, &working), &shares)?;
-        let cost = self.cost(&run.config, &learning, exchange.overlay.as_deref());
+        let overlay = exchange.overlay.as_deref();
+        let cost = self
+            .cost(&run.config, &learning, overlay)
+            .map_err(|error| {
+                let path = fault_path::of_topology(&error, run.choice("topology"));
+                run.error(error, &path)
+            })?;
         let warnings = self.warnings(&run, &learning, &exchange, &cost);
         let config = &run.config;
         let mut planned = RunPlan {
@@ -301,11 +309,8 @@ impl<'a> Planner<'a> {
         config: &RunConfig,
         learning: &Learning,
         overlay: Option<&PlannedOverlay>,
-    ) -> Cost {
-        let graph = overlay.map(|planned| &*planned.overlay);
-        let forecast = config
-            .algorithm
-            .forecast(&learning.population.setting, graph);
+    ) -> Result<Cost, TopologyError> {
+        let forecast = mean_forecast::of(config, &learning.population, overlay)?;
         let effort = Effort::of(&Workload {
             config,
             network: &learning.network,
@@ -316,11 +321,11 @@ impl<'a> Planner<'a> {
             tests: learning.test,
             validation: learning.dataset.outline.validation(),
         });
-        Cost {
+        Ok(Cost {
             seconds: effort.seconds(&self.speed),
             forecast,
             effort,
-        }
+        })
     }
 
     /// What will work but may not be meant, but for what only the finished plan tells.

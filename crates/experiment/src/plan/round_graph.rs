@@ -39,6 +39,8 @@ pub(crate) struct RoundGraph {
     pub(crate) gone: Vec<bool>,
     /// Whether each client trains, `[N]`: it is alive, not frozen outside a schedule's overlay and no dropped straggler.
     pub(crate) working: Vec<bool>,
+    /// Whether stragglers have been dropped.
+    pub(crate) drops_stragglers: bool,
 }
 
 /// The connections of a run, round by round.
@@ -235,6 +237,7 @@ impl<'a> RoundGraphs<'a> {
                 alive,
                 gone,
                 working,
+                drops_stragglers: false,
             });
         };
         if over_clients.is_none() {
@@ -249,6 +252,7 @@ impl<'a> RoundGraphs<'a> {
             alive,
             gone,
             working,
+            drops_stragglers: false,
         })
     }
 
@@ -342,6 +346,7 @@ impl<'a> RoundGraphs<'a> {
             alive: graph.alive.clone(),
             gone: graph.gone.clone(),
             working,
+            drops_stragglers: true,
         };
         let (Some(overlay), Some(matrix)) = (&graph.overlay, &graph.matrix) else {
             return Ok(left);

@@ -190,6 +190,9 @@ impl<'a> RunState<'a> {
             .in_round(number, dropping, &self.learner, &training)?;
         self.alive.clone_from(&graph.alive);
         self.traffic.clear();
+        if graph.drops_stragglers && self.step_shares.is_some() {
+            self.traffic.wait_for_deadline();
+        }
         let mut round = Round {
             number,
             learner: &mut self.learner,
@@ -336,7 +339,9 @@ fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> f64 {
 /// Local steps of all clients in the phases of a round.
 fn local_steps(traffic: &Traffic) -> u64 {
     let steps = |phase: &Phase| match phase {
-        Phase::Compute { steps } => steps.iter().map(|steps| u64::from(*steps)).sum(),
+        Phase::Compute { steps } | Phase::Visits { steps, .. } => {
+            steps.iter().map(|steps| u64::from(*steps)).sum()
+        }
         Phase::Exchange(_) => 0,
     };
     traffic.phases().iter().map(steps).sum()

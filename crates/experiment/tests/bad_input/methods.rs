@@ -132,6 +132,36 @@ fn values_of_methods_point_at_themselves() {
 }
 
 #[test]
+fn rates_that_count_what_a_client_has_done_need_all_clients() {
+    let keys = |method: &str, local: &str, per: &str| {
+        let rate = format!("{{inverse_time: {{initial: 0.2, scale: 3, {per}}}}}");
+        format!("{{{method}, local: {local}, batch_size: 20, learning_rate: {rate}}}}}")
+    };
+    let some = "fedavg: {participation: {clients: 3}";
+    let of_servers = "p_fedavg: {servers: {count: 2}, participation: {per_server: 2}";
+    for (local, per) in [("{epochs: 2}", "per: step"), ("{steps: 2}", "per: epoch")] {
+        let seen = refusal(&keys(some, local, per), "", "");
+        assert!(seen.message.contains("`per: round`"), "{seen:?}");
+        let seen = refusal(&keys(of_servers, local, per), "ring", "");
+        assert!(seen.message.contains("`restart: round`"), "{seen:?}");
+    }
+    let taken = [
+        (some, "{epochs: 2}", "per: step, restart: round"),
+        (some, "{epochs: 2}", "per: epoch"),
+        (some, "{steps: 2}", "per: step"),
+        (
+            "fedavg: {participation: {clients: 10}",
+            "{epochs: 2}",
+            "per: step",
+        ),
+    ];
+    for (method, local, per) in taken {
+        let source = experiment(&keys(method, local, per), "", "");
+        plan(&source, &DataFolder::new("nowhere")).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
 fn overlays_that_a_method_cannot_use_are_refused_with_the_reason() {
     let cliques = refusal(&format!("{{d_cliques: {{{SGD}}}}}"), "ring", "");
     expect(

@@ -48,6 +48,21 @@ fn a_plan_counts_rows_parameters_steps_and_bytes() {
 }
 
 #[test]
+fn a_plan_of_overlays_that_change_is_the_mean_over_the_rounds() {
+    // A ring of ten has 20 messages a round, the complete overlay 90, one among four of them 12.
+    let planned = |topology: &str| {
+        let plan = one(&YAML.replace("ring", topology));
+        let messages = plan.bytes_per_round as f64 / (4 * plan.parameters) as f64;
+        (messages, plan.local_steps_per_round)
+    };
+    assert_eq!(planned("{periodic: [ring, complete]}"), (48.0, 60.0)); // 3 of 5 rounds, 2 of 5
+    let phases = "{phases: {list: [{rounds: 4, of: ring}, {of: complete}]}}";
+    assert_eq!(planned(phases), (34.0, 60.0));
+    let frozen = "{redraw: {of: complete, nodes: {first: 4}, outside: frozen}}";
+    assert_eq!(planned(frozen), (12.0, 24.0));
+}
+
+#[test]
 fn the_summary_has_exactly_the_keys_that_are_promised() {
     let plan = one(YAML);
     let json = serde_json::to_value(plan.summary()).unwrap();

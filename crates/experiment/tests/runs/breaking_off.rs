@@ -58,15 +58,16 @@ fn a_resumed_run_has_the_bits_of_an_uninterrupted_one() {
 fn what_methods_keep_between_rounds_is_resumed_bit_for_bit() {
     let failures = "failures=[{clients: {share: 0.2}, from_round: 2, redraw: each_round}]";
     let network = "network={links: {fixed: {bytes_per_second: 1000}}}";
-    for method in [
-        "gradient_tracking",
-        "d2",
-        "exact_diffusion",
-        "qg_dsgdm",
-        "push_sum",
+    for (method, topology) in [
+        ("gradient_tracking", "ring"),
+        ("d2", "complete"),
+        ("exact_diffusion", "ring"),
+        ("qg_dsgdm", "ring"),
+        ("push_sum", "ring"),
     ] {
         let method = format!("algorithm={{{method}: {{batch_size: 7, learning_rate: 0.1}}}}");
-        assert_resumes(&[&method, failures, network], 5, 5);
+        let topology = format!("topology={topology}");
+        assert_resumes(&[&method, &topology, failures, network], 5, 5);
     }
     let walk = "algorithm={dfedrw: {walkers: 3, hops: 3, restart: continue, batch_size: 7, learning_rate: 0.1}}";
     assert_resumes(&[walk, "stragglers={share: 0.5}", failures], 4, 4);

@@ -189,9 +189,16 @@ fn stragglers_whose_work_counts_do_part_of_it() {
 
 #[test]
 fn a_deadline_drops_the_slow() {
-    let network = "network={links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 1, slowdown: {list: [1, 1, 1, 1, 4, 4]}}}";
-    let (records, _) = finished(&[DSGD, network, "stragglers={deadline_seconds: 2}"]);
-    assert_eq!(records.last().unwrap().local_steps, 7 * 4);
+    let network = "network={links: {fixed: {bytes_per_second: 1.0e+18}}, compute: {seconds_per_step: 1, slowdown: {list: [1, 1, 1, 1, 4, 4]}}}";
+    for policy in ["isolate", "receive"] {
+        let stragglers = format!("stragglers={{deadline_seconds: 2, policy: {policy}}}");
+        let (records, _) = finished(&[DSGD, network, &stragglers]);
+        let last = records.last().unwrap();
+        assert_eq!(last.local_steps, 7 * 4);
+        // Those in time are ready after a second, and wait for the others until the deadline.
+        let seconds = last.simulated_seconds.unwrap();
+        assert!((seconds - 7.0 * 2.0).abs() < 1e-9, "{policy}: {seconds}");
+    }
 }
 
 /// A walk of one step a visit spends its time at whoever it meets: a step of some takes 1 second, of others 2.5.
@@ -209,9 +216,8 @@ fn a_deadline_ends_walks_by_the_speed_of_all_clients_on_them() {
         })
         .collect();
     for (steps, seconds) in &rounds {
-        // It would not have ended before a visit that fits.
         assert!(
-            *seconds <= 5.0 + 1e-6 && *seconds > 2.5 - 1e-6,
+            (seconds - 5.0).abs() < 1e-6,
             "{steps} visits in {seconds} s"
         );
         assert!((2..=5).contains(steps), "{steps} visits in {seconds} s");

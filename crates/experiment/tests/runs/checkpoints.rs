@@ -74,8 +74,13 @@ fn averaging_methods_resume_between_evaluations() {
 
 #[test]
 fn methods_with_a_state_of_their_own_resume_between_evaluations() {
-    for method in ["gradient_tracking", "d2", "exact_diffusion"] {
-        assert_method_resumes(&format!("{method}: {{weight_decay: 0.01"), &[GONE, NETWORK]);
+    for (method, topology) in [
+        ("gradient_tracking", "topology=ring"),
+        ("d2", "topology=complete"),
+        ("exact_diffusion", "topology=ring"),
+    ] {
+        let decay = format!("{method}: {{weight_decay: 0.01");
+        assert_method_resumes(&decay, &[topology, GONE, NETWORK]);
     }
     for method in ["qg_dsgdm", "push_sum", "one_peer"] {
         let topology = match method {

@@ -81,6 +81,11 @@ fn the_degree_is_what_clients_lose_by_sharing_a_line() {
     // Two servers, and half of the weight on client 1: a variance of 1.
     close(degree(&[vec![0, 2], vec![1]]), 0.5, 1e-12);
     close(degree(&[vec![0, 2]]), 0.0, 1e-12);
+    // All have as many examples, so that servers make no difference where examples count.
+    let value = |example| vec![f64::from(train.labels[example])];
+    let by_examples = Shares::by_examples(&[vec![0, 2], vec![1]], |client| shards[client as usize]);
+    let found = linear_degree(&by_examples, &train, value, true);
+    close(found.degree, 4.0 / 9.0, 1e-12);
 }
 
 /// Two clients with the feature 2, one all of class 0, the other all of class 1.

@@ -136,6 +136,7 @@ impl DfedrwState {
         let at = starts(self.config.restart, &self.at, self.config.walkers, round); // line 3
         let next = |walker, at, visit| next_client(round, walker, at, visit);
         let completions = round.walk_completions(&at, self.config.hops, &self.training, next);
+        round.wait_for(&completions);
         let (walking, last) = match self.config.rows {
             WalkRows::Clients => (models.gather(&at)?, Some(models.duplicate())),
             WalkRows::Walkers => {
@@ -198,7 +199,8 @@ impl DfedrwState {
         let steps = round
             .learner
             .train(&mut walks.models, Velocity::Fresh, &work)?; // (10)
-        round.count_steps(&rows, &steps);
+        let clients = rows.iter().map(|row| row.client).collect();
+        round.traffic.visits(clients, steps);
         if let Some(projection) = self.config.projection {
             let trained = (0u32..).zip(&rows);
             let trained = trained.filter(|(_, row)| row.amount != Amount::Idle);
