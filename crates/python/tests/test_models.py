@@ -353,3 +353,33 @@ def test_jax_compiles_for_few_numbers_of_rows() -> None:
 
     assert [wanted(count) for count in (1, 3, 9, 11, 33, 81, 97, 100, 101, 129, 1000)] == [1, 3, 9, 12, 40, 90, 100, 100, 112, 160, 1000]
     assert len({wanted(count) for count in range(1, 1001)}) < 60
+
+
+def test_modules_that_compute_something_else_have_other_digests() -> None:
+    nn = pytest.importorskip("torch").nn
+
+    class Scaled(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, scale: float) -> None:
+            super().__init__()
+            self.scale = scale
+
+        def forward(self, x: Any) -> Any:
+            return self.scale * x
+
+    def of(scale: float) -> str:
+        return mf.torch_model(nn.Sequential(nn.Identity(), Scaled(scale))).version
+
+    assert of(1.0) == of(1.0) != of(2.0)
+    # The text of the module does not tell the heads.
+    few, many = nn.MultiheadAttention(8, 2), nn.MultiheadAttention(8, 4)
+    many.load_state_dict(few.state_dict())
+    assert mf.torch_model(few).version != mf.torch_model(many).version
+
+    def made(scale: float) -> Any:
+        class Net(nn.Module):  # type: ignore[misc, name-defined]
+            def forward(self, x: Any) -> Any:
+                return scale * x
+
+        return Net
+
+    assert mf.torch_model(made(1.0)).version == mf.torch_model(made(1.0)).version != mf.torch_model(made(2.0)).version

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -337,3 +338,55 @@ def test_owners_have_more_numbers_than_labels() -> None:
         mf.dataset(x, y, x, y, owner=np.array([0, -1]))
     with pytest.raises(ValueError, match="y holds 70000, needed whole numbers from 0 to 65535"):
         mf.dataset(x, np.array([0, 70_000]), x, y)
+
+
+def test_lambdas_of_one_line_are_told_apart() -> None:
+    parts = [mf.overlay(lambda round, nodes: [(0, 1)]), mf.overlay(lambda round, nodes: [(0, 2)])]
+    assert parts[0].version != parts[1].version
+
+    def broken(first: bool) -> mf.Part:
+        # The second line of each is not in what Python takes for its source.
+        if first:
+            return mf.overlay(
+                lambda round, nodes: [(0, 1)]
+                + [(1, 2)]
+            )  # fmt: skip
+        return mf.overlay(
+                lambda round, nodes: [(0, 1)]
+                + [(1, 3)]
+            )  # fmt: skip
+
+    assert broken(True).version != broken(False).version
+    assert broken(True).version == broken(True).version
+
+
+def test_what_an_object_does_when_called_is_in_its_digest() -> None:
+    def made(hops: int) -> mf.Part:
+        class Shifted:
+            def __call__(self, round: int, nodes: int) -> Any:
+                return [(node, (node + hops) % nodes) for node in range(nodes)]
+
+        return mf.overlay(Shifted(), label="shifted")
+
+    assert made(1).version == made(1).version != made(2).version
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: mf.overlay([(0, 1)], version=2), "overlay: version is 2, needed text, such as '2'"),  # type: ignore[arg-type]
+        (lambda: mf.partition([[0]], version=2), "partition: version is 2"),  # type: ignore[arg-type]
+        (lambda: mf.overlay([(2**32 + 1, 0)]), "edge 4294967297-0 names a node that does not exist"),
+        (lambda: mf.overlay(np.array([[0, np.nan], [np.nan, 0]])), "row 0, column 1 is nan, needed finite numbers"),
+        (lambda: mf.partition([[0], [2**33]]), "client 1 is given example 8589934592"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_words(make: Callable[[], mf.Part], words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        make()
+
+
+def test_a_partition_makes_as_many_clients_as_it_says(experiment: Experiment) -> None:
+    halves = mf.partition(lambda labels, classes, generator: np.array_split(np.arange(len(labels)), 10), count=9)
+    with pytest.raises(mf.MeshfoldError, match="the function made 10 clients, but count is 9"):
+        mf.run({**experiment, "partition": halves, "sweep": None}, progress=False)

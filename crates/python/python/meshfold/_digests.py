@@ -7,8 +7,12 @@ import enum
 import functools
 import hashlib
 import inspect
+import re
+import sys
+import tokenize
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,10 +33,32 @@ def of_arrays(*arrays: NDArray[Any]) -> str:
 
 
 def of_source(function: Callable[..., Any]) -> str:
-    """A digest of the source of `function`, or of its name where the source is not known, and of what belongs to it."""
+    """A digest of the source of `function`, or of its code where the source is not known, and of what belongs to it."""
     enclosed = _enclosed(function, 0)
-    text = _source(function) + (repr(enclosed) if enclosed else "")
+    text = _source(function, 0) + (repr(enclosed) if enclosed else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def of_classes(kinds: Iterable[type], but: Callable[[type], Collection[str]]) -> str:
+    """A digest of the source of classes, or of their functions and attributes where the source says not all; `but` names attributes
+    of a class that tell nothing.
+
+    Raises:
+        TypeError: if something is only known by its place in memory.
+    """
+    text = "".join(_class_source(kind, 0, but(kind)) for kind in kinds)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def version_of(given: Any, part: str) -> str | None:
+    """The version that a user gave.
+
+    Raises:
+        TypeError: if it is no text.
+    """
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"{part}: version is {given!r}, needed text, such as {str(given)!r}")
+    return given
 
 
 def of_values(*values: Any) -> str:
@@ -44,28 +70,173 @@ def of_values(*values: Any) -> str:
     return hashlib.sha256(repr([_told(value, 0) for value in values]).encode()).hexdigest()[:16]
 
 
-def _source(function: Any) -> str:
+def _source(function: Any, depth: int) -> str:
+    """The source of a function; its code where that is not known; what an object that is called is made of; or else a name."""
+    code = _code_of(function)
+    source = _written(function)
+    if source is None and code is not None:
+        return repr(_told_code(code))
+    if source is None:
+        kind = type(function)
+        if isinstance(function, type) or inspect.isroutine(function) or is_of_library(kind):
+            return repr(getattr(function, "__qualname__", kind.__qualname__))
+        return repr(_told_class(kind, depth))
+    if code is not None and code.co_name == "<lambda>" and not _is_alone(code, source):
+        return source + repr(_told_code(code))
+    return source
+
+
+def _written(it: Any) -> str | None:
+    """The source of a function or class, if Python finds one."""
     try:
-        return inspect.getsource(function)
+        return inspect.getsource(it)
+    except (OSError, TypeError, SyntaxError, IndexError, tokenize.TokenError):
+        return None
+
+
+def _code_of(function: Any) -> types.CodeType | None:
+    try:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+    except ValueError:
+        return None
+    return code if isinstance(code, types.CodeType) else None
+
+
+def _is_alone(code: types.CodeType, source: str) -> bool:
+    """Whether `source`, the lines that a lambda begins on, holds all of that lambda and no other one."""
+    return len(re.findall(r"\blambda\b", source)) == 1 and _last_line(code) < code.co_firstlineno + len(source.splitlines())
+
+
+def _last_line(code: types.CodeType) -> int:
+    within = [_last_line(const) for const in code.co_consts if isinstance(const, types.CodeType)]
+    return max([code.co_firstlineno, *within, *(line for _, _, line in code.co_lines() if line is not None)])
+
+
+def _told_code(code: types.CodeType) -> list[Any]:
+    """What Python has made of a function. Another version of Python makes something else."""
+    names = (code.co_names, code.co_varnames, code.co_freevars)
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    return [code.co_code.hex(), [_told_constant(const) for const in code.co_consts], names, counts]
+
+
+def _told_constant(const: Any) -> Any:
+    if isinstance(const, types.CodeType):
+        return _told_code(const)
+    if isinstance(const, tuple):
+        return [_told_constant(entry) for entry in const]
+    # Sets have another order in the next process.
+    return sorted(map(repr, const)) if isinstance(const, frozenset) else repr(const)
+
+
+def is_of_library(kind: type) -> bool:
+    """Whether a class comes with Python or with an installed package: users do not edit it."""
+    module = kind.__module__ or ""
+    top = module.partition(".")[0]
+    if module == "builtins":
+        return not any(isinstance(value, types.FunctionType) for value in vars(kind).values())
+    # Tools run the classes of a user in a main module that has their own file.
+    if top == "__main__":
+        return False
+    if top == "meshfold" or top in sys.stdlib_module_names:
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
+
+
+def _told_class(kind: type, depth: int) -> Any:
+    """A class and those of the user's that it is made of."""
+    if depth >= _DEEPEST:
+        return kind.__qualname__
+    bases = [base for base in kind.__mro__[1:] if not is_of_library(base)]
+    return (_class_source(kind, depth), {"bases": [_class_source(base, depth) for base in bases]} if bases else {})
+
+
+def _class_source(kind: type, depth: int, but: Collection[str] = ()) -> str:
+    """The source of a class. A class in a function has variables of that function besides, and one in a notebook no source that Python
+    finds: then it is that of its functions, with their variables, and its attributes."""
+    source = _written(kind)
+    if source is not None and "<locals>" not in kind.__qualname__ and _is_source_of(kind, source):
+        return source
+    if is_of_library(kind):
+        return source or repr(kind.__qualname__)
+    return repr([kind.__qualname__, _members(kind, depth, but)])
+
+
+def _is_source_of(kind: type, source: str) -> bool:
+    """Whether `source` is that of `kind`: Python finds classes by their names, of which a file may have several."""
+    try:
+        lines, first = inspect.getsourcelines(kind)
+        file = inspect.getsourcefile(kind)
+        whole = "".join(inspect.findsource(kind)[0])
     except (OSError, TypeError):
-        return repr(getattr(function, "__qualname__", type(function).__qualname__))
+        return False
+    own = [value for value in map(_function_of, vars(kind).values()) if value is not None]
+    own = [function for function in own if function.__qualname__.rpartition(".")[0] == kind.__qualname__]
+    # Some are made by others: `__init__` of a dataclass.
+    own = [function for function in own if function.__code__.co_filename != "<string>"]
+    if not own:
+        return len(re.findall(rf"^\s*class\s+{kind.__name__}\b", whole, re.MULTILINE)) == 1
+    within = range(first, first + len(lines))
+    return all(each.__code__.co_firstlineno in within and inspect.getsourcefile(each) == file for each in own)
 
 
-def _enclosed(function: Any, depth: int) -> dict[str, Any]:
+def _function_of(value: Any) -> types.FunctionType | None:
+    """The function that an attribute of a class is, or is made of."""
+    if isinstance(value, (staticmethod, classmethod)):
+        value = value.__func__
+    elif isinstance(value, property):
+        value = value.fget
+    elif isinstance(value, functools.cached_property):
+        value = value.func
+    return value if isinstance(value, types.FunctionType) else None
+
+
+def _members(kind: type, depth: int, but: Collection[str]) -> dict[str, Any]:
+    """The functions and attributes of a class, by their names."""
+    members: dict[str, Any] = {}
+    for name, value in sorted(vars(kind).items()):
+        if name in but or name in ("_abc_impl", "__annotate__", "__annotate_func__"):
+            continue
+        accessors = (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,)
+        functions = [function for function in map(_function_of, accessors) if function is not None]
+        if functions:
+            # `__class__` is the class itself, which `super()` uses.
+            members[name] = [(_source(each, depth), _enclosed(each, depth, ("__class__",))) for each in functions]
+        elif not name.startswith("__"):
+            try:
+                members[name] = _told(value, depth + 1)
+            except TypeError as error:
+                raise TypeError(f"{kind.__qualname__}.{name}: {error}") from None
+    return members
+
+
+def _enclosed(function: Any, depth: int, but: Collection[str] = ()) -> dict[str, Any]:
     """What belongs to `function`, by names: the variables of functions around it that it uses, the defaults of its parameters, the
-    arguments of a partial function, the object of a method, the attributes of an object that is called."""
+    arguments of a partial function, the object of a method, the attributes of an object that is called. Not those named in `but`."""
     if isinstance(function, functools.partial):
         parts = {"function": function.func, "arguments": function.args, "keywords": function.keywords}
         return {name: _told(value, depth + 1) for name, value in parts.items()}
-    try:
-        variables = dict(inspect.getclosurevars(function).nonlocals)
-    except (TypeError, ValueError):
+    plain = getattr(function, "__func__", function)
+    if inspect.isfunction(plain):
+        variables = _nonlocals(plain)
+    else:
         variables = {} if isinstance(function, type) else dict(getattr(function, "__dict__", {}))
     for name, value in _defaults(function):
         variables.setdefault(f"{name}=", value)
     if inspect.ismethod(function):
         variables["__self__"] = getattr(function.__self__, "__dict__", {})
-    return {name: _told(value, depth + 1) for name, value in sorted(variables.items())}
+    return {name: _told(value, depth + 1) for name, value in sorted(variables.items()) if name not in but}
+
+
+def _nonlocals(function: types.FunctionType) -> dict[str, Any]:
+    """The variables of functions around it that a function uses, those that have a value."""
+    variables = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            variables[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return variables
 
 
 def _defaults(function: Any) -> list[tuple[str, Any]]:
@@ -95,8 +266,10 @@ def _told(value: Any, depth: int) -> Any:
         return of_arrays(np.asarray(value.detach() if hasattr(value, "detach") else value))
     if hasattr(value, "to_numpy"):
         return [repr(list(getattr(value, "columns", []))), _told(value.to_numpy(), depth)]
+    if isinstance(value, type):
+        return _told_class(value, depth)
     if callable(value):
-        return (_source(value), _enclosed(value, depth)) if depth < _DEEPEST else type(value).__qualname__
+        return (_source(value, depth), _enclosed(value, depth)) if depth < _DEEPEST else type(value).__qualname__
     return _told_object(value, depth)
 
 

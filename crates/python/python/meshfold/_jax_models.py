@@ -43,7 +43,7 @@ def jax_model(
     """
     if over not in ("map", "vmap"):
         raise ValueError(f"jax_model: over is {over!r}, needed 'map' or 'vmap'")
-    digest = version or _digests.of_values(outputs, _leaves(parameters), loss, over)
+    digest = _digests.version_of(version, "jax_model") or _digests.of_values(outputs, _leaves(parameters), loss, over)
     return Part.model(label or _named(outputs, digest), digest, _JaxModel(outputs, parameters, loss, over))
 
 

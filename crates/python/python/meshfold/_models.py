@@ -59,7 +59,7 @@ def model(
         version: tells the model from others of its label, as part of the id of a run; a digest of the functions' source, of what they
             enclose and of the arrays if absent. Give one where the functions depend on anything else that you change.
     """
-    digest = version or _digests.of_values(parameters, outputs, gradients, initial)
+    digest = _digests.version_of(version, "model") or _digests.of_values(parameters, outputs, gradients, initial)
     name = label or _named(outputs, digest)
     return Part.model(name, digest, _Model(parameters, outputs, gradients, initial))
 

@@ -29,6 +29,7 @@ def overlay(
     Raises:
         ValueError: if the graph is none that can be used, with the node or row at fault.
     """
+    version = _digests.version_of(version, "overlay")
     if callable(graph) and not hasattr(graph, "edges"):
         digest = version or _digests.of_source(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
@@ -88,9 +89,11 @@ def _of_two_rows(array: NDArray[Any], nodes: int | None) -> tuple[int | None, ND
 
 def _checked(edges: NDArray[Any], nodes: int | None) -> NDArray[np.uint32]:
     """`edges` whose ends are nodes, sorted."""
-    for edge in edges:
-        if edge.min() < 0 or (nodes is not None and edge.max() >= nodes):
-            raise ValueError(f"overlay: edge {edge[0]}-{edge[1]} names a node that does not exist")
+    most = 2**32 if nodes is None else nodes
+    wrong = np.flatnonzero((edges.min(axis=1) < 0) | (edges.max(axis=1) >= most))
+    if wrong.size > 0:
+        first, second = edges[wrong[0]]
+        raise ValueError(f"overlay: edge {first}-{second} names a node that does not exist")
     ordered = np.sort(edges, axis=1)
     return np.ascontiguousarray(np.unique(ordered, axis=0).astype(np.uint32))
 
@@ -112,7 +115,13 @@ def _edges_of_matrix(
 ) -> tuple[int, NDArray[np.uint32]]:
     if shape[0] != shape[1]:
         raise ValueError(f"overlay: found a matrix of {shape[0]} rows and {shape[1]} columns, needed a square one")
-    linked = (np.asarray(values) != 0) & (np.asarray(rows) != np.asarray(columns))
+    # Whether what is no number stands for an edge, nobody can say.
+    values = np.asarray(values)
+    wrong = np.flatnonzero(~np.isfinite(values)) if values.dtype.kind in "fc" else np.array([])
+    if wrong.size > 0:
+        at = wrong[0]
+        raise ValueError(f"overlay: row {rows[at]}, column {columns[at]} is {values[at]}, needed finite numbers")
+    linked = (values != 0) & (np.asarray(rows) != np.asarray(columns))
     pairs = np.stack([np.asarray(rows)[linked], np.asarray(columns)[linked]], axis=1).astype(np.int64)
     there = {(int(a), int(b)) for a, b in pairs}
     for a, b in sorted(there):
@@ -174,11 +183,15 @@ def partition(
         version: tells the partition from others of its label, as part of the id of a run; a digest of the indices, or of the function's
             source and what belongs to it, if absent. Give one where the function depends on anything else that you change.
     """
+    version = _digests.version_of(version, "partition")
     if callable(clients):
         function, digest = clients, version or _digests.of_source(clients)
 
         def deal(labels: NDArray[np.uint16], classes: int, seed: int) -> list[list[int]]:
-            return _lists(function(labels, classes, np.random.default_rng(seed)))
+            lists = _lists(function(labels, classes, np.random.default_rng(seed)))
+            if count is not None and len(lists) != count:
+                raise ValueError(f"partition: the function made {len(lists)} clients, but count is {count}")
+            return lists
 
         name = label or f"{getattr(clients, '__name__', 'partition')}-{digest[:6]}"
         return Part.partition_by(name, digest, deal, count)
@@ -195,8 +208,9 @@ def _lists(clients: Sequence[ArrayLike]) -> list[list[int]]:
             raise ValueError(
                 f"partition: client {client}: found an array of shape {list(array.shape)} and type {array.dtype}, needed a list of whole numbers"
             )
-        if array.size > 0 and array.min() < 0:
-            raise ValueError(f"partition: client {client} is given example {array.min()}")
+        for found in (array.min(initial=0), array.max(initial=0)):
+            if not 0 <= found < 2**32:
+                raise ValueError(f"partition: client {client} is given example {found}")
         lists.append([int(index) for index in array])
     return lists
 

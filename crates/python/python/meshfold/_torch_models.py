@@ -40,12 +40,28 @@ def torch_model(
     import torch
 
     if isinstance(module, torch.nn.Module):
-        told: Any = (repr(module), type(module), {name: value for name, value in module.state_dict().items()})
+        told: Any = _told(module)
         named: Any = type(module)
     else:
         told, named = module, module
-    digest = version or _digests.of_values(told, loss)
+    digest = _digests.version_of(version, "torch_model") or _digests.of_values(told, loss)
     return Part.model(label or _named(named, digest), digest, _TorchModel(module, loss))
+
+
+def _told(module: Any) -> Any:
+    """All that tells what a module computes: its text, its numbers, and the classes, attributes and hooks of its parts."""
+    import torch
+
+    internal = vars(torch.nn.Module()).keys()
+    parts = {}
+    for path, part in module.named_modules():
+        kind = type(part)
+        attributes = {name: value for name, value in vars(part).items() if name not in internal}
+        hooks = [list(vars(part)[name].values()) for name in ("_forward_pre_hooks", "_forward_hooks")]
+        parts[path] = (kind.__qualname__ if _digests.is_of_library(kind) else kind, attributes, hooks)
+    # A parameter that two parts share stands here once; buffers may be left out of the state.
+    names = [name for name, _ in module.named_parameters()]
+    return repr(module), parts, names, dict(module.state_dict()), dict(module.named_buffers())
 
 
 class _TorchModel:
