@@ -296,6 +296,20 @@ pub trait Algorithm: Send {
         &mut []
     }
 
+    /// Whether [`Algorithm::kept`] may hold a stack of `rows` rows under this name.
+    fn may_keep_stack(&self, name: &str, rows: usize) -> bool {
+        let mut kept = self.kept().iter();
+        kept.any(|kept| kept.name() == name && kept.rows() == rows)
+    }
+
+    /// Takes back a stack of a checkpoint that the method [may keep](Algorithm::may_keep_stack).
+    fn restore_stack(&mut self, name: &str, stack: Stack) {
+        let mut kept = self.kept_mut().iter_mut();
+        if let Some(kept) = kept.find(|kept| kept.name() == name) {
+            kept.replace(stack);
+        }
+    }
+
     /// Numbers that the method keeps on the host from round to round, by name, for checkpoints.
     fn numbers(&self) -> Vec<(String, Vec<f64>)> {
         Vec::new()

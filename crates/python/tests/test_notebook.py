@@ -67,3 +67,16 @@ mf.run({experiment!r}, progress=False, on_record=lambda run, record: print("roun
     assert not run.is_finished and run.failure is None
     assert (run.folder / "checkpoint.safetensors").is_file()
     assert ("stream", "2\n") in kernel.run("print(1 + 1)"), "the kernel goes on"
+
+
+def test_an_edited_cell_gives_its_method_another_version(kernel: Kernel) -> None:
+    cell = """
+import meshfold as mf
+class Mine(mf.Method):
+    def round(self, models, round):
+        BODY
+print(Mine.version)
+"""
+    told = [kernel.run(cell.replace("BODY", body)) for body in ("round.train(models)", "pass", "pass")]
+    (first, second, third) = [text for lines in told for kind, text in lines if kind == "stream"]
+    assert first != second == third and len(first) == len("0123456789ab\n")

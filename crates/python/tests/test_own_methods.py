@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import methods
 import methods
 import numpy as np
 import pytest
@@ -352,3 +354,104 @@ def test_versions_tell_methods_of_one_name_apart(experiment: Experiment) -> None
     finally:
         mf._own.METHODS["choco"] = methods.Choco
     assert first.id != second.id
+
+
+@pytest.fixture
+def no_new_methods() -> Iterator[None]:
+    """Forgets the methods that a test defines."""
+    before = dict(mf._own.METHODS)
+    yield
+    mf._own.METHODS.clear()
+    mf._own.METHODS.update(before)
+
+
+@pytest.mark.usefixtures("no_new_methods")
+def test_a_version_tells_classes_of_one_name_apart() -> None:
+    versions = []
+
+    class Edited(mf.Method):
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            round.train(models)
+
+    versions.append(Edited.version)
+
+    class Edited(mf.Method):  # type: ignore[no-redef]
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            pass
+
+    versions.append(Edited.version)
+
+    def made(scale: float) -> type[mf.Method]:
+        class Scaled(mf.Method):
+            factor = scale
+
+            def round(self, models: mf.Stack, round: mf.Round) -> None:
+                super().round(models, round)
+                models *= scale  # noqa: F841
+
+        return Scaled
+
+    versions += [made(scale).version for scale in (1.0, 0.0)]
+    # What is typed into Python has no source.
+    for body in ("1", "2"):
+        names: dict[str, Any] = {"mf": mf, "__name__": "__main__"}
+        exec(f"class Typed(mf.Method):\n    def round(self, models, round): return {body}", names)
+        versions.append(names["Typed"].version)
+    assert "" not in versions and len(set(versions)) == len(versions)
+    assert made(1.0).version == made(1.0).version
+
+
+@pytest.mark.usefixtures("no_new_methods")
+@pytest.mark.parametrize(
+    ("attribute", "words"),
+    [
+        ("momentum: float = 0.9", "all methods have a key `momentum`"),
+        ("round: int = 3", "`round` is a function of all methods"),
+        ("version = 3", "version is 3, needed text"),
+        ("name = 3", "name is 3, needed text"),
+        ("overlay = 'no'", "overlay is 'no', needed true or false"),
+    ],
+)
+def test_attributes_that_cannot_work_are_refused(attribute: str, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        exec(f"class Wrong(mf.Method):\n    {attribute}", {"mf": mf})
+    assert "wrong" not in mf._own.METHODS
+
+
+class Annotated(mf.Method):
+    """Says the types of its name and version."""
+
+    name: str = "called_so"  # type: ignore[misc]
+    version: str = "7"  # type: ignore[misc]
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        pass
+
+
+def test_a_name_with_a_type_is_no_key(experiment: Experiment) -> None:
+    (run,) = mf.run(with_algorithm(experiment, "called_so"), progress=False)
+    (read,) = mf.read(run.folder)
+    assert read.config["algorithm"]["own"]["name"] == "called_so"
+
+
+class Checked(mf.Method):
+    """Refuses one key in words, and fails at another."""
+
+    share: float = 0.5
+
+    def check(self) -> None:
+        if self.share > 1:
+            raise ValueError("the share is above 1")
+        print(1 / self.share)
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        pass
+
+
+def test_an_exception_in_check_has_its_traceback(experiment: Experiment) -> None:
+    with pytest.raises(mf.ConfigError) as raised:
+        mf.run(with_algorithm(experiment, "checked", share=0.0), progress=False)
+    assert "print(1 / self.share)" in raised.value.message and "ZeroDivisionError" in raised.value.message
+    with pytest.raises(mf.ConfigError) as raised:
+        mf.run(with_algorithm(experiment, "checked", share=2.0), progress=False)
+    assert "the share is above 1" in raised.value.message and "Traceback" not in raised.value.message

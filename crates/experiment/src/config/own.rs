@@ -22,7 +22,7 @@ use crate::config::decode_error::DecodeError;
 use crate::config::fault::ConfigFault;
 use crate::config::tree::{Node, Value};
 
-use self::keys::{VERSION, keys_of, name_in, split};
+use self::keys::{NAME, VERSION, keys_of, name_in, split};
 
 /// The parts that a program has of its own, by the names that configurations have for them.
 ///
@@ -136,6 +136,17 @@ impl Own {
             let (common, own) = split(node, TrainingKeys::NAMES);
             let training = TrainingKeys::deserialize(&common)?;
             let (part, own) = read(training.clone(), &own).map_err(|fault| fault.at(node))?;
+            // A map that had such a key twice could not be read again.
+            let twice = |key: &&String| {
+                [NAME, VERSION].contains(&key.as_str())
+                    || TrainingKeys::NAMES.contains(&key.as_str())
+            };
+            if let Some(key) = own.keys().find(twice) {
+                let reason = format!(
+                    "the method has a key `{key}` of its own, but all methods have one: name it otherwise"
+                );
+                return Err(OwnFault::Refused(reason).at(node));
+            }
             let keys = Arc::new(Keys { own, training });
             Ok(boxed(OwnPart::new(&name.name, &name.version, keys, part)))
         };

@@ -31,6 +31,7 @@ pub(crate) struct Saved {
     /// The position of each row in its examples, and its losses since the last record.
     pub(crate) learner: LearnerState,
     /// Numbers that the method keeps, by name.
+    #[serde(with = "all_bits")]
     pub(crate) numbers: BTreeMap<String, Vec<f64>>,
     /// Weights of the averaged iterates.
     pub(crate) iterates: IterateWeights,
@@ -180,6 +181,48 @@ impl VerifiedCheckpoint {
     }
 }
 
+/// Numbers in JSON, which has no infinities: these, and what is no number, stand as their bits.
+mod all_bits {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Number {
+        Finite(f64),
+        Other { bits: u64 },
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        numbers: &BTreeMap<String, Vec<f64>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let told = |number: &f64| match number.is_finite() {
+            true => Number::Finite(*number),
+            false => Number::Other {
+                bits: number.to_bits(),
+            },
+        };
+        let of_name = |numbers: &Vec<f64>| numbers.iter().map(told).collect::<Vec<Number>>();
+        serializer.collect_map(numbers.iter().map(|(name, each)| (name, of_name(each))))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<String, Vec<f64>>, D::Error> {
+        let found = BTreeMap::<String, Vec<Number>>::deserialize(deserializer)?;
+        let number = |number| match number {
+            Number::Finite(number) => number,
+            Number::Other { bits } => f64::from_bits(bits),
+        };
+        let numbers = found.into_iter();
+        Ok(numbers
+            .map(|(name, each)| (name, each.into_iter().map(number).collect()))
+            .collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,6 +284,33 @@ mod tests {
         found.read("models", &mut models).unwrap();
         assert_eq!(models.to_host(), [8.0; 64]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn all_bits_of_the_numbers_of_a_method_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = CheckpointFile::new(folder.path().join("checkpoint"));
+        let nan = f64::from_bits(0xFFF8_0000_0000_0123);
+        let numbers = [
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            nan,
+            -0.0,
+            0.1,
+            3.0,
+            5e-324,
+        ];
+        let mut saved = saved(4);
+        saved.numbers.insert("best".to_owned(), numbers.to_vec());
+        file.save(&saved, &[("models", &stack(&[1.0]))]).unwrap();
+        let found = file.open(&origin()).unwrap().saved.numbers;
+        let bits = |numbers: &[f64]| {
+            numbers
+                .iter()
+                .map(|each| each.to_bits())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(bits(&found["best"]), bits(&numbers));
     }
 
     #[test]

@@ -2,8 +2,11 @@
 
 use std::fs;
 
+use std::sync::Arc;
+
+use meshfold_algorithms::{Dsgd, MethodSpec};
 use meshfold_data::DataFolder;
-use meshfold_experiment::{ExperimentSource, plan};
+use meshfold_experiment::{ExperimentSource, Own, plan};
 
 use crate::{Seen, YAML, refused};
 
@@ -480,4 +483,21 @@ fn more_participants_than_memory_holds_are_refused_however_many() {
         let seen = refusal(&method, topology, "");
         assert!(seen.message.contains("needs"), "{seen:?}");
     }
+}
+
+#[test]
+fn a_method_of_ones_own_has_no_key_that_all_methods_have() {
+    let dsgd = || serde_json::from_str::<Dsgd>(r#"{"batch_size": 20, "learning_rate": 0.1}"#);
+    let own = Own::new().method_read_by("mine", move |_, _| {
+        let method: Arc<dyn MethodSpec> = Arc::new(dsgd().unwrap());
+        let keys = serde_json::from_str(r#"{"momentum": 0.9}"#).unwrap();
+        Ok((method, keys))
+    });
+    let source = experiment(&format!("{{own: {{name: mine, {SGD}}}}}"), "ring", "");
+    let seen = refused(&source.with_own(own));
+    assert!(
+        seen.message
+            .contains("the method has a key `momentum` of its own"),
+        "{seen:?}"
+    );
 }

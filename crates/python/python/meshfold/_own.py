@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import re
+import sys
 import traceback as _traceback
 import types
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from meshfold._meshfold import Stack
+from meshfold import _digests
 
 if TYPE_CHECKING:
-    from meshfold._meshfold import Round
+    from meshfold._meshfold import Round, Stack
 
 #: The methods that have been defined, by their names; of several that share one, the last.
 METHODS: dict[str, type[Method]] = {}
 
 #: The keys that every method has; Meshfold reads them.
 COMMON = ("local", "batch_size", "draw", "learning_rate", "momentum", "weight_decay", "clip_norm")
+
+#: What the attributes of a class that Meshfold reads must be; they are no keys.
+_ATTRIBUTES: dict[str, tuple[type, str]] = {
+    "name": (str, "text"),
+    "version": (str, "text"),
+    "overlay": (bool, "true or false"),
+    "stacks": (int, "a whole number"),
+}
 
 
 class Method:
@@ -29,8 +37,8 @@ class Method:
     learning_rate: 0.1}}`. The annotated attributes of the class are its keys, with their defaults; `local`, `batch_size`,
     `learning_rate`, `momentum` and the other keys that all methods have come beside them.
 
-    Stacks, numbers and arrays that `start` and `round` keep as attributes go into checkpoints; so they must be made in `start`,
-    where they are numbers or arrays. What begins with an underscore is not kept.
+    Stacks, numbers and arrays that `start` and `round` keep as attributes go into checkpoints, and keys that they change. What
+    begins with an underscore is not kept.
 
         class Dsgd(mf.Method):
             def round(self, models, round):
@@ -41,7 +49,7 @@ class Method:
     Attributes:
         name: the name in configurations; that of the class in snake case if absent, `my_dsgd` for `MyDsgd`.
         version: tells methods of one name apart that compute something else, as part of the id of a run; a digest of the class's
-            source if absent, where Python knows the source.
+            source if absent, and of what its functions enclose.
         overlay: whether models are exchanged over an overlay of the configuration.
         stacks: how many stacks it holds besides the models, at most: memory is planned by it.
     """
@@ -55,6 +63,7 @@ class Method:
         super().__init_subclass__(**keywords)
         if "name" not in cls.__dict__:
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+        _check_attributes(cls)
         if "version" not in cls.__dict__:
             cls.version = _digest(cls)
         METHODS[cls.name] = cls
@@ -88,20 +97,47 @@ class KeyFault(ValueError):
         return cls("value", key, needed=needed)
 
 
+def _own_keys(cls: type) -> set[str]:
+    """The keys that the class adds to those of the classes that it is made of."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        hints = annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    else:
+        hints = inspect.get_annotations(cls)
+    return {key for key, hint in hints.items() if key not in _ATTRIBUTES and "ClassVar" not in str(hint)}
+
+
+def _check_attributes(cls: type[Method]) -> None:
+    """Refuses attributes that cannot work.
+
+    Raises:
+        TypeError: if an attribute that Meshfold reads is of another type, or a key is called like one that all methods have.
+    """
+    for name, (kind, needed) in _ATTRIBUTES.items():
+        value = getattr(cls, name, "")
+        # True is a whole number to Python.
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise TypeError(f"{cls.__name__}.{name} is {value!r}, needed {needed}")
+    if not cls.name:
+        raise TypeError(f"{cls.__name__}.name is empty, needed a name")
+    for key in sorted(_own_keys(cls)):
+        if key in COMMON:
+            raise TypeError(f"{cls.__name__}.{key}: all methods have a key `{key}`, which `round.train` goes by: name this one otherwise")
+        if hasattr(Method, key):
+            raise TypeError(f"{cls.__name__}.{key}: `{key}` is a function of all methods: name this key otherwise")
+
+
 def _digest(cls: type[Method]) -> str:
-    """A digest of the source of `cls` and of the classes that it is made of, up to `Method`; empty where the source is not known."""
+    """A digest of the source of `cls` and of the classes that it is made of, up to `Method`, without keys, which a run's id holds."""
     bases = [base for base in cls.__mro__ if base not in Method.__mro__]
-    try:
-        source = "".join(inspect.getsource(base) for base in bases)
-    except (OSError, TypeError):
-        return ""
-    return hashlib.sha256(source.encode()).hexdigest()[:12]
+    return _digests.of_classes(bases, lambda base: {"name", "version", *_own_keys(base)})
 
 
 def keys_of(cls: type[Method]) -> dict[str, Any]:
     """The keys of a method with their types."""
     hints = get_type_hints(cls)
-    return {key: hint for key, hint in hints.items() if get_origin(hint) is not ClassVar}
+    return {key: hint for key, hint in hints.items() if key not in _ATTRIBUTES and get_origin(hint) is not ClassVar}
 
 
 def read_keys(cls: type[Method], text: str) -> str:
@@ -166,67 +202,15 @@ def make(cls: type[Method], text: str) -> Method:
     return method
 
 
-def _kept(method: Method) -> dict[str, Any]:
-    """The attributes that checkpoints hold."""
-    keys = keys_of(type(method))
-    return {
-        name: value
-        for name, value in vars(method).items()
-        if not name.startswith("_") and name not in keys
-    }
-
-
-def _numbers(value: Any) -> list[float] | None:
-    """`value` as numbers, if it is a number or an array of such."""
-    if isinstance(value, (bool, int, float)):
-        return [float(value)]
-    if hasattr(value, "dtype") and hasattr(value, "ravel"):
-        if value.dtype.kind not in "biuf":
-            return None
-        return [float(number) for number in value.ravel().tolist()]
-    return None
-
-
-def stacks_of(method: Method) -> list[tuple[str, Stack]]:
-    """The stacks among the attributes of `method`; refuses what is neither a stack nor made of numbers."""
-    stacks = []
-    for name, value in _kept(method).items():
-        if isinstance(value, Stack):
-            stacks.append((name, value))
-        elif _numbers(value) is None:
-            raise TypeError(
-                f"`self.{name}` is of type {type(value).__name__}, which no checkpoint can hold: keep stacks, numbers and arrays "
-                f"of numbers, or call it `self._{name}` and make it in `start`"
-            )
-    return stacks
-
-
-def numbers_of(method: Method) -> list[tuple[str, list[float]]]:
-    """The numbers and arrays among the attributes of `method`."""
-    kept = ((name, _numbers(value)) for name, value in _kept(method).items())
-    return [(name, numbers) for name, numbers in kept if numbers is not None]
-
-
-def may_keep(method: Method, name: str, count: int) -> bool:
-    """Whether `method` has an attribute `name` of `count` numbers."""
-    numbers = _numbers(vars(method).get(name))
-    return numbers is not None and len(numbers) == count
-
-
-def restore_numbers(method: Method, name: str, numbers: list[float]) -> None:
-    """Gives the attribute `name` of `method` the values `numbers`; it keeps its type and shape."""
-    value = vars(method)[name]
-    if hasattr(value, "dtype"):
-        array = value.copy()
-        array.ravel()[:] = numbers
-        setattr(method, name, array)
-    else:
-        setattr(method, name, type(value)(numbers[0]))
-
-
 def traceback(error: BaseException) -> str:
     """An exception with the lines of the method that it came from."""
     return "".join(_traceback.format_exception(error)).strip()
+
+
+def is_of_check(error: BaseException) -> bool:
+    """Whether the line that raised `error` is one of a method's `check`, which says with a `ValueError` what is wrong."""
+    frames = [frame for frame, _ in _traceback.walk_tb(error.__traceback__)]
+    return isinstance(error, ValueError) and bool(frames) and frames[-1].f_code.co_name == "check"
 
 
 def classes() -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 //! Methods that are written in Python.
 
 use std::mem::replace;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use meshfold_algorithms::training::{Training, TrainingKeys};
 use meshfold_algorithms::{
@@ -103,9 +103,13 @@ impl MethodSpec for PyMethod {
             object: None,
             kept: Vec::new(),
             handles: Vec::new(),
+            broken: OnceLock::new(),
         })
     }
 }
+
+/// What the name of a stack in checkpoints begins with, before that of the attribute.
+const ATTRIBUTE: &str = "self.";
 
 /// A method in the course of a run. Between rounds its stacks are [`KeptStack`]s; in a round the object in Python has them.
 struct PyMethodState {
@@ -119,6 +123,8 @@ struct PyMethodState {
     kept: Vec<KeptStack>,
     /// What Python knows the stacks of `kept` as.
     handles: Vec<Py<PyStack>>,
+    /// Why the next round cannot be: what the method keeps could not be saved or restored.
+    broken: OnceLock<AlgorithmError>,
 }
 
 impl PyMethodState {
@@ -143,7 +149,7 @@ impl PyMethodState {
             return Ok(());
         };
         let stacks: Vec<(String, Py<PyStack>)> = py
-            .import("meshfold._own")?
+            .import("meshfold._kept")?
             .call_method1("stacks_of", (object.bind(py),))?
             .extract()?;
         (self.kept, self.handles) = (Vec::new(), Vec::new());
@@ -151,7 +157,7 @@ impl PyMethodState {
             let Some(stack) = handle.borrow_mut(py).empty() else {
                 continue;
             };
-            let mut kept = KeptStack::new(name, stack.rows());
+            let mut kept = KeptStack::new(format!("{ATTRIBUTE}{name}"), stack.rows());
             kept.replace(stack);
             self.kept.push(kept);
             self.handles.push(handle);
@@ -224,6 +230,9 @@ impl Algorithm for PyMethodState {
     }
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        if let Some(error) = self.broken.take() {
+            return Err(error);
+        }
         let (training, setting) = (self.training.clone(), self.setting.clone());
         let about = PyRound::of(round, &setting);
         round::lend(round, &training, || self.call(models, "round", Some(about)))
@@ -237,42 +246,84 @@ impl Algorithm for PyMethodState {
         &mut self.kept
     }
 
-    /// Attributes that no checkpoint can hold were refused when they were made.
+    /// Any attribute may be a stack, also one that is none at the start.
+    fn may_keep_stack(&self, name: &str, rows: usize) -> bool {
+        rows > 0 && name.starts_with(ATTRIBUTE)
+    }
+
+    fn restore_stack(&mut self, name: &str, stack: Stack) {
+        let mut kept = KeptStack::new(name.to_owned(), stack.rows());
+        kept.replace(stack);
+        match self.kept.iter().position(|kept| kept.name() == name) {
+            Some(place) => self.kept[place] = kept,
+            None => match self.hand_out(name.trim_start_matches(ATTRIBUTE)) {
+                Ok(handle) => {
+                    self.kept.push(kept);
+                    self.handles.push(handle);
+                }
+                Err(error) => self.break_by(error),
+            },
+        }
+    }
+
+    /// Attributes that no checkpoint can hold were refused when they were made. If one cannot be read all the same, the checkpoint
+    /// is made one that nothing resumes from, and the run fails.
     fn numbers(&self) -> Vec<(String, Vec<f64>)> {
         let numbers = self.ask(|module, object| {
             let numbers = module.call_method1("numbers_of", (object,))?;
             numbers.extract()
         });
-        numbers.unwrap_or_default()
+        numbers.unwrap_or_else(|error| {
+            self.break_by(error);
+            vec![("incomplete".to_owned(), Vec::new())]
+        })
     }
 
     fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
         let may = self.ask(|module, object| {
-            let may = module.call_method1("may_keep", (object, name, numbers.len()))?;
+            let may = module.call_method1("may_keep", (object, name, numbers.to_vec()))?;
             may.extract()
         });
         may.unwrap_or(false)
     }
 
     fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
-        self.ask(|module, object| {
+        let restored = self.ask(|module, object| {
             module
                 .call_method1("restore_numbers", (object, name, numbers))
                 .map(drop)
         });
+        if let Err(error) = restored {
+            self.break_by(error);
+        }
     }
 }
 
 impl PyMethodState {
-    /// What `ask` finds out from the functions of `meshfold._own` about the object.
+    /// Lets the next round fail with the first of such errors.
+    fn break_by(&self, error: AlgorithmError) {
+        let _ = self.broken.set(error);
+    }
+
+    /// A stack without rows as the attribute `name` of the object; it is filled in a round.
+    fn hand_out(&self, name: &str) -> Result<Py<PyStack>, AlgorithmError> {
+        self.ask(|_, object| {
+            let handle = Py::new(object.py(), PyStack::closed())?;
+            object.setattr(name, &handle)?;
+            Ok(handle)
+        })
+    }
+
+    /// What `ask` finds out from the functions of `meshfold._kept` about the object.
     fn ask<T>(
         &self,
         ask: impl FnOnce(&Bound<'_, PyModule>, &Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Option<T> {
-        let object = self.object.as_ref()?;
+    ) -> Result<T, AlgorithmError> {
+        let object = self.object.as_ref().expect("`start` makes the object");
         gate::attach(|py| {
-            let module = py.import("meshfold._own").ok()?;
-            ask(&module, object.bind(py)).ok()
+            py.import("meshfold._kept")
+                .and_then(|module| ask(&module, object.bind(py)))
+                .map_err(|error| self.failed(py, &error))
         })
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::gate;
 
 use super::method::PyMethod;
-use super::parts::PyPart;
+use super::parts::{PyPart, traceback};
 
 /// A class that stands for a part.
 #[derive(FromPyObject)]
@@ -65,7 +65,8 @@ fn read_keys(class: &Py<PyAny>, keys: &Map<String, Value>) -> Result<Map<String,
     })
 }
 
-/// What `meshfold._own.KeyFault` says, or any other exception.
+/// What `meshfold._own.KeyFault` says, or any other exception, with its traceback unless the method's `check` raised it as what it
+/// says to its user.
 fn fault(py: Python<'_>, error: &PyErr) -> OwnFault {
     let value = error.value(py);
     let text = |name: &str| value.getattr(name).ok()?.extract::<String>().ok();
@@ -80,6 +81,17 @@ fn fault(py: Python<'_>, error: &PyErr) -> OwnFault {
             key,
             needed: text("needed").unwrap_or_default(),
         },
-        _ => OwnFault::Refused(error.to_string()),
+        _ if is_of_check(py, error) => OwnFault::Refused(error.to_string()),
+        _ => OwnFault::Refused(traceback(py, error)),
     }
+}
+
+fn is_of_check(py: Python<'_>, error: &PyErr) -> bool {
+    let found = py
+        .import("meshfold._own")
+        .and_then(|module| {
+            module.call_method1("is_of_check", (error.clone_ref(py).into_value(py),))
+        })
+        .and_then(|found| found.extract());
+    found.unwrap_or(false)
 }

@@ -72,6 +72,14 @@ impl PyStack {
         }
     }
 
+    /// One that is filled later.
+    pub(super) fn closed() -> Self {
+        Self {
+            stack: None,
+            message_bytes: None,
+        }
+    }
+
     pub(super) fn stack(&self) -> PyResult<&Stack> {
         self.stack.as_ref().ok_or_else(closed)
     }

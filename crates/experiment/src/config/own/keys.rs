@@ -6,7 +6,7 @@ use crate::config::decode_error::DecodeError;
 use crate::config::fault::ConfigFault;
 use crate::config::tree::{Entry, Node, Value};
 
-const NAME: &str = "name";
+pub(super) const NAME: &str = "name";
 pub(super) const VERSION: &str = "version";
 
 /// The name that `node` gives, and where: `choco`, or `{name: choco}`.

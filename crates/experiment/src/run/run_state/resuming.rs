@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use meshfold_algorithms::KeptStack;
 use meshfold_engine::{LearnerState, Stack};
 
 use super::{MODELS, RunState};
@@ -54,7 +53,7 @@ impl RunState<'_> {
             return Some("it has no models".to_owned());
         }
         for (name, [rows, found]) in stacks {
-            if self.rows_of(name).map(|rows| [rows, width]) != Some([*rows, *found]) {
+            if *found != width || !self.may_hold(name, *rows) {
                 return Some(format!(
                     "the run has no stack `{name}` of {rows} rows with {found} numbers"
                 ));
@@ -69,15 +68,12 @@ impl RunState<'_> {
         (!fits).then(|| "no client can be at the place in its examples that it names".to_owned())
     }
 
-    /// Rows of the stack that a checkpoint of this run may hold under `name`; none if it holds no such stack.
-    fn rows_of(&self, name: &str) -> Option<usize> {
+    /// Whether a checkpoint of this run may hold a stack of `rows` rows under `name`.
+    fn may_hold(&self, name: &str, rows: usize) -> bool {
         match name {
-            MODELS => Some(self.models.rows()),
-            AVERAGED => self.theory.averages().then_some(1),
-            name => {
-                let mut kept = self.algorithm.kept().iter();
-                kept.find(|kept| kept.name() == name).map(KeptStack::rows)
-            }
+            MODELS => rows == self.models.rows(),
+            AVERAGED => rows == 1 && self.theory.averages(),
+            name => self.algorithm.may_keep_stack(name, rows),
         }
     }
 
@@ -106,12 +102,7 @@ impl RunState<'_> {
             checkpoint.read(&name, &mut stack)?;
             match name.as_str() {
                 AVERAGED => averaged = Some(stack),
-                name => {
-                    let mut kept = self.algorithm.kept_mut().iter_mut();
-                    if let Some(kept) = kept.find(|kept| kept.name() == name) {
-                        kept.replace(stack);
-                    }
-                }
+                name => self.algorithm.restore_stack(name, stack),
             }
         }
         let saved = checkpoint.saved;

@@ -1,0 +1,182 @@
+"""What a method in Python keeps from round to round, in the form of checkpoints: stacks, and numbers that stand for anything else.
+
+A number stands for four bytes, so that a value of any type comes back with all its bits. Numbers have the attribute's name and the
+form of its value: `count int`, `averages array <f8 C 2 3`, `twin same averages`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from typing import Any
+
+import numpy as np
+
+from meshfold._meshfold import Stack
+from meshfold._own import Method, keys_of
+
+#: Where an object keeps the keys that no checkpoint can hold, as `start` left them.
+_AT_START = "_meshfold_at_start"
+
+
+def stacks_of(method: Method) -> list[tuple[str, Stack]]:
+    """The stacks among the attributes of `method`, each once; refuses what no checkpoint can hold."""
+    is_start = _AT_START not in vars(method)
+    at_start: dict[str, Any] = vars(method).setdefault(_AT_START, {})
+    stacks: dict[int, tuple[str, Stack]] = {}
+    for name, value in _attributes(method):
+        if isinstance(value, Stack):
+            stacks.setdefault(id(value), (name, value))
+        elif _form(method, name, value) is None:
+            if is_start and name in keys_of(type(method)):
+                at_start[name] = value
+            # What `start` makes of a key it makes again in a run that goes on.
+            if name not in at_start or at_start[name] is not value:
+                raise TypeError(
+                    f"`self.{name}` is of type {type(value).__name__}, which no checkpoint can hold: keep stacks, numbers and arrays "
+                    f"of numbers, or call it `self._{name}` and make it in `start`"
+                )
+    return list(stacks.values())
+
+
+def numbers_of(method: Method) -> list[tuple[str, list[float]]]:
+    """The numbers that stand for the attributes of `method`."""
+    first: dict[int, str] = {}
+    numbers: list[tuple[str, list[float]]] = []
+    for name, value in _attributes(method):
+        form = _form(method, name, value)
+        if form is None:
+            continue
+        # Two names for one thing stay two names for one thing. The first in the order of names is restored first.
+        if isinstance(value, (Stack, np.ndarray)) and first.setdefault(id(value), name) != name:
+            numbers.append((f"{name} same {first[id(value)]}", []))
+        elif not isinstance(value, Stack):
+            numbers.append((f"{name} {form}", _words(_bytes(value, form))))
+    return numbers
+
+
+def may_keep(method: Method, name: str, numbers: list[float]) -> bool:
+    """Whether `numbers_of` may give such numbers."""
+    attribute, form = _parted(name)
+    if not attribute.isidentifier() or attribute.startswith("_"):
+        return False
+    try:
+        form.startswith("same ") or _value(attribute, form, numbers)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def restore_numbers(method: Method, name: str, numbers: list[float]) -> None:
+    """Gives an attribute of `method` the value that `numbers` stand for."""
+    attribute, form = _parted(name)
+    if form.startswith("same "):
+        value = getattr(method, form.removeprefix("same "))
+    else:
+        value = _value(attribute, form, numbers)
+        before = vars(method).get(attribute)
+        if form.startswith("array ") and isinstance(before, np.ndarray):
+            value = value.view(type(before))
+        elif form.startswith("jax "):
+            value = _jax_array(attribute, value)
+    setattr(method, attribute, value)
+
+
+def _attributes(method: Method) -> list[tuple[str, Any]]:
+    """The attributes that are kept, in the order of their names."""
+    return sorted((name, value) for name, value in vars(method).items() if not name.startswith("_"))
+
+
+def _form(method: Method, name: str, value: Any) -> str | None:
+    """What `value` is, in the words of a checkpoint; none if no checkpoint can hold it."""
+    if isinstance(value, Stack):
+        return "stack"
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        return f"scalar {value.dtype.str} C"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and not isinstance(value, np.ma.MaskedArray):
+        # Sums of an array depend on the order of its numbers in memory.
+        order = "C" if value.flags.c_contiguous or not value.flags.f_contiguous else "F"
+        return " ".join(["array", value.dtype.str, order, *map(str, value.shape)])
+    if _is_of_jax(value) and getattr(value.dtype, "kind", "") in ("b", "i", "u", "f"):
+        return " ".join(["jax", value.dtype.str, "C", *map(str, value.shape)])
+    for kind in (bool, int, float):
+        if isinstance(value, kind) and not isinstance(value, np.generic):
+            return kind.__name__
+    return "json" if name in keys_of(type(method)) and _json(value) is not None else None
+
+
+def _is_of_jax(value: Any) -> bool:
+    kind = getattr(sys.modules.get("jax"), "Array", None)
+    return kind is not None and isinstance(value, kind)
+
+
+def _json(value: Any) -> str | None:
+    """`value` as JSON, if that holds all of it."""
+    try:
+        text = json.dumps(value)
+        return text if bool(json.loads(text) == value) else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _bytes(value: Any, form: str) -> bytes:
+    kind, *_ = form.split()
+    if kind in ("bool", "int"):
+        return int(value).to_bytes(4 * (int(value).bit_length() // 32 + 1), "little", signed=True)
+    if kind == "float":
+        return struct.pack("<d", value)
+    if kind == "json":
+        return (_json(value) or "").encode()
+    array = np.asarray(value)
+    return array.tobytes(order="F" if " F " in form else "C")
+
+
+def _words(content: bytes) -> list[float]:
+    """`content` as numbers of four bytes each, filled up with blanks, which end a text in JSON without a meaning."""
+    filled = content.ljust(-(-len(content) // 4) * 4)
+    numbers: list[float] = np.frombuffer(filled, "<u4").astype(float).tolist()
+    return numbers
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """The attribute and the form."""
+    attribute, _, form = name.partition(" ")
+    return attribute, form
+
+
+def _value(name: str, form: str, numbers: list[float]) -> Any:
+    """What `numbers` stand for: of an array of JAX an array of NumPy.
+
+    Raises:
+        ValueError: if it is nothing.
+    """
+    words = np.array(numbers, float)
+    if not ((words >= 0) & (words < 2**32) & (words == np.floor(words))).all():
+        raise ValueError(f"`{name}` is not made of numbers of four bytes")
+    content = words.astype("<u4").tobytes()
+    kind, *about = form.split() or [""]
+    if kind in ("bool", "int"):
+        number = int.from_bytes(content, "little", signed=True)
+        return bool(number) if kind == "bool" else number
+    if kind == "float" and len(content) == 8:
+        return struct.unpack("<d", content)[0]
+    if kind == "json":
+        return json.loads(content)
+    if kind in ("scalar", "array", "jax") and len(about) >= 2:
+        dtype, shape = np.dtype(about[0]), tuple(map(int, about[2:]))
+        # Raises TypeError if the content is too short.
+        array = np.ndarray(shape, dtype, content, order="F" if about[1] == "F" else "C").copy(order="K")
+        return array[()] if kind == "scalar" else array
+    raise ValueError(f"`{name}` is of no form that is known: {form}")
+
+
+def _jax_array(name: str, array: Any) -> Any:
+    import jax
+
+    made = jax.numpy.asarray(array)
+    if made.dtype != array.dtype:
+        raise ValueError(
+            f"`self.{name}` is of type {array.dtype} in the checkpoint, but JAX makes {made.dtype} of it: set `jax_enable_x64`"
+        )
+    return made

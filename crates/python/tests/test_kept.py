@@ -1,0 +1,197 @@
+"""What methods that are written in Python keep from round to round."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from test_own_methods import Experiment, records, with_algorithm
+
+import meshfold as mf
+from meshfold import _kept
+
+
+#: The rounds in which the methods below fail, once each.
+FAILS: list[int] = []
+
+
+def perhaps_fail(round: mf.Round) -> None:
+    if round.number in FAILS:
+        FAILS.remove(round.number)
+        raise RuntimeError("cut off")
+
+
+def cut_off_and_resumed(experiment: Experiment, after: int) -> mf.Run:
+    """A run that fails after a round, and goes on from there."""
+    base = {**experiment, "checkpoint": {"every": 1}, "evaluate": {"every": 1}}
+    FAILS.append(after + 1)
+    with pytest.raises(mf.RunFailed, match="cut off"):
+        mf.run(base, results="parts", progress=False)
+    rounds: list[int] = []
+    (run,) = mf.run(base, results="parts", progress=False, on_record=lambda _, record: rounds.append(record["round"]))
+    assert rounds == list(range(after + 1, 6)), "it went on from there"
+    return run
+
+
+def resumed_and_whole(experiment: Experiment, name: str) -> tuple[mf.Run, mf.Run]:
+    """A run that was cut off after round 2 and went on, and one that was not."""
+    base = with_algorithm(experiment, name)
+    parts = cut_off_and_resumed(base, 2)
+    (whole,) = mf.run({**base, "evaluate": {"every": 1}, "checkpoint": {"every": 1}}, results="whole", progress=False)
+    assert records(parts.folder) == records(whole.folder)
+    return parts, whole
+
+
+#: What the methods below had in their last round.
+SEEN: list[Any] = []
+
+
+class Everything(mf.Method):
+    """Keeps values of all types, of which some are new, larger or of another type after `start`."""
+
+    decay: float = 1.0
+    mode: str = "warm"
+    count = 0
+
+    def start(self, models: mf.Stack) -> None:
+        self.scalar = np.float64(1.0)
+        self.large = 2**60
+        self.array = np.array([2**60, -1])
+        self.small = np.zeros(3, np.int8)
+        self.columns = np.asfortranarray(np.ones((2, 3)))
+        self.best = float("inf")
+        self.number: float = 1
+        self.grows = np.zeros(0)
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        perhaps_fail(round)
+        round.train(models)
+        self.count += 1
+        self.decay *= 0.5
+        self.mode += str(round.number)
+        self.scalar *= 0.5
+        self.large += 1
+        self.array[0] += 1
+        self.small += np.int8(1)
+        self.columns *= np.nan if round.number == 1 else 1.0
+        self.number /= 2
+        self.grows = np.append(self.grows, self.best)
+        self.twin = self.grows
+        models *= float(1 - self.scalar * self.decay / 8)
+        SEEN[:] = sorted((name, value) for name, value in vars(self).items() if not name.startswith("_"))
+
+
+def test_all_that_a_method_keeps_comes_back_with_all_bits(experiment: Experiment) -> None:
+    resumed_and_whole(experiment, "everything")
+    whole = dict(SEEN)
+    SEEN.clear()
+    cut_off_and_resumed({**with_algorithm(experiment, "everything"), "name": "again"}, 4)
+    resumed = dict(SEEN)
+    assert resumed.keys() == whole.keys()
+    for name, value in whole.items():
+        assert type(resumed[name]) is type(value), name
+        assert np.asarray(resumed[name]).tobytes() == np.asarray(value).tobytes(), name
+    assert resumed["large"] == 2**60 + 5 and resumed["mode"] == "warm12345" and resumed["count"] == 5
+    assert resumed["twin"] is resumed["grows"] and resumed["columns"].flags.f_contiguous
+
+
+class Late(mf.Method):
+    """Has stacks that are new after `start`, two names for one, and one of another number of rows."""
+
+    def start(self, models: mf.Stack) -> None:
+        self.former = models.copy()
+        self.mean = models.copy()
+        self.pair = self.former
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        self.late: mf.Stack
+        self.twin: mf.Stack
+        perhaps_fail(round)
+        round.train(models)
+        if round.number > 1:
+            assert self.twin is self.late and self.pair is not self.former
+            models.add_scaled(self.late - self.former, 0.1)
+            self.late += models
+            models.add_scaled(self.twin, 0.01).add_scaled(self.pair, 0.02)
+            assert self.mean.shape[0] == 1
+        self.former, self.late, self.mean = models.copy(), models.copy(), models.mean()
+        self.pair = self.late * 2
+        self.twin = self.late
+        models.mix(round.mixing)
+
+
+def test_stacks_that_a_round_makes_come_back(experiment: Experiment) -> None:
+    resumed_and_whole(experiment, "late")
+
+
+class OfJax(mf.Method):
+    """Keeps an array of JAX."""
+
+    def start(self, models: mf.Stack) -> None:
+        import jax.numpy as jnp
+
+        self.sum = jnp.zeros(3)
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        perhaps_fail(round)
+        round.train(models)
+        self.sum = self.sum + round.number
+        models *= 1 - float(self.sum[0]) / 100
+
+
+def test_arrays_of_jax_come_back(experiment: Experiment) -> None:
+    pytest.importorskip("jax")
+    resumed_and_whole(experiment, "of_jax")
+
+
+class Stubborn(mf.Method):
+    """Does not let its number be restored."""
+
+    def start(self, models: mf.Stack) -> None:
+        self.count = 0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "count" and value == 2:
+            raise RuntimeError("not this number")
+        super().__setattr__(name, value)
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        perhaps_fail(round)
+        vars(self)["count"] += 1
+
+
+def test_a_run_fails_where_its_state_cannot_be_restored(experiment: Experiment) -> None:
+    with pytest.raises(mf.RunFailed, match="not this number"):
+        resumed_and_whole(experiment, "stubborn")
+
+
+class Tensors(mf.Method):
+    """Keeps an array that no checkpoint can hold."""
+
+    def start(self, models: mf.Stack) -> None:
+        import torch
+
+        self.sum = torch.zeros(3)
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        pass
+
+
+def test_a_tensor_is_refused_in_words(experiment: Experiment) -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(mf.RunFailed, match="`self.sum` is of type Tensor, which no checkpoint can hold"):
+        mf.run(with_algorithm(experiment, "tensors"), progress=False)
+
+
+def test_a_large_array_is_not_read_in_each_round() -> None:
+    class Large(mf.Method):
+        pass
+
+    method = Large()
+    method.sum = np.zeros((1000, 10_000))  # type: ignore[attr-defined]
+    began = time.perf_counter()
+    for _ in range(100):
+        assert _kept.stacks_of(method) == []
+    assert time.perf_counter() - began < 1.0, "as numbers of Python they take a minute"
