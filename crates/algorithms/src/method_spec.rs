@@ -82,6 +82,8 @@ pub struct Profile<'a> {
     /// The weights that the method has in place of those of a configuration, if it has any: what a plan tells of an
     /// overlay is told of them.
     pub own_weights: Option<Weights>,
+    /// Whether models are mixed by weights on the overlay; not where every client averages in another way over its edges.
+    pub mixes_by_weights: bool,
     /// What the models of a round count in an average over rounds.
     pub iterate_weighting: IterateWeighting,
     /// Whether local steps add a correction or a pull to their gradients, which takes memory for these.
@@ -100,6 +102,7 @@ impl<'a> Profile<'a> {
             straggler_policy: Policy::Isolate,
             needs_mutual_exchange: false,
             own_weights: None,
+            mixes_by_weights: true,
             iterate_weighting: IterateWeighting::LearningRate,
             adds_to_gradients: false,
         }

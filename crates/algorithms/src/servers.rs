@@ -112,6 +112,17 @@ impl Servers {
         }
     }
 
+    /// How many of so many `clients` the server has that has most.
+    pub fn most_clients(&self, clients: usize) -> usize {
+        match &self.assign {
+            Assign::List(list) => {
+                let of = |server| list.iter().filter(|of| **of == server).count();
+                (0..self.count).map(of).max().unwrap_or(0)
+            }
+            Assign::Random | Assign::ByLabel => clients.div_ceil(self.count),
+        }
+    }
+
     /// The clients of each server, ascending, `[M]`.
     pub fn clients(&self, setting: &Setting) -> Vec<Vec<u32>> {
         let mut groups = vec![Vec::new(); self.count];

@@ -145,7 +145,10 @@ macro_rules! method_spec {
 
         impl MethodSpec for $name {
             fn profile(&self) -> Profile<'_> {
-                Profile::gossip()
+                Profile {
+                    mixes_by_weights: self.aggregation.is_none(),
+                    ..Profile::gossip()
+                }
             }
 
             fn training(&self) -> Training {

@@ -127,6 +127,7 @@ impl MethodSpec for Dfedrw {
             },
             stragglers: StragglerUnit::Walks,
             straggler_policy: Policy::Partial,
+            mixes_by_weights: false,
             ..Profile::gossip()
         }
     }

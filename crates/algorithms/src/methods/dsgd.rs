@@ -99,7 +99,10 @@ impl DsgdState {
 
 impl MethodSpec for Dsgd {
     fn profile(&self) -> Profile<'_> {
-        Profile::gossip()
+        Profile {
+            mixes_by_weights: self.aggregation.is_none(),
+            ..Profile::gossip()
+        }
     }
 
     usual!(training, steps_per_round, message_scope);

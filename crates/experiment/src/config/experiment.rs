@@ -120,7 +120,7 @@ impl<'a> Experiment<'a> {
 
 /// The mixing weights of an experiment that names none: those of the method, if it has weights of its own, or else those
 /// that suit the overlay. Nothing else decides them: a run has its weights in its configuration and in its planned overlay.
-fn usual_weights(method: &Method, topology: &Topology) -> Weights {
+pub(crate) fn usual_weights(method: &Method, topology: &Topology) -> Weights {
     let own = method.profile().own_weights;
     own.unwrap_or_else(|| Weights::suited_to(topology))
 }

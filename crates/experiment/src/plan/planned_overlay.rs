@@ -126,7 +126,7 @@ pub struct ScheduleSummary {
     pub period: usize,
     /// `σ_max(W_B … W_1 − 11ᵀ/N)` over the period; absent beyond 2,000 nodes.
     pub joint_lambda: Option<f64>,
-    /// In how many consecutive rounds every node reaches every other; absent if never.
+    /// After how many rounds the edges that there were connect all nodes, taken together; absent if never.
     pub rounds_to_connect: Option<usize>,
 }
 

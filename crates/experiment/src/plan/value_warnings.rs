@@ -1,35 +1,21 @@
 //! Warnings that the values of a run and its overlay call for.
 
-use meshfold_algorithms::RowKind;
+use meshfold_algorithms::{Method, RowKind};
 
 use crate::config::client_view::ClientView;
+use crate::config::experiment::usual_weights;
 use crate::config::quantity::Quantity;
 use crate::config::run_config::RunConfig;
 use crate::plan::planned_overlay::PlannedOverlay;
 
-/// What will work but may not be meant.
-pub(super) fn of(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if let Some(planned) = overlay {
-        let summary = &planned.summary;
-        let self_weight = summary.min_self_weight;
-        if self_weight < 0.0 {
-            warnings.push(format!(
-                "the weights give a client as little as {self_weight:.4} of its own model, a negative share; \
-                 a larger theta of laplacian weights avoids it"
-            ));
-        }
-        let stuck = summary.lambda.is_some_and(|lambda| lambda >= 1.0 - 1e-9);
-        if stuck && summary.nodes > 1 && !planned.topology.varies() {
-            warnings.push("the weights do not bring the models together: lambda is 1".to_owned());
-        }
-        if !summary.doubly_stochastic && config.algorithm.profile().own_weights.is_none() {
-            warnings.push(
-                "the weights do not preserve the plain mean of the models: columns of the mixing matrix do not sum to 1"
-                    .to_owned(),
-            );
-        }
-    }
+/// What will work but may not be meant of a run of so many `clients`.
+pub(super) fn of(
+    config: &RunConfig,
+    clients: usize,
+    overlay: Option<&PlannedOverlay>,
+) -> Vec<String> {
+    let mut warnings = overlay.map_or_else(Vec::new, |overlay| of_overlay(config, overlay));
+    warnings.extend(of_servers(&config.algorithm, clients));
     if config
         .checkpoint
         .as_ref()
@@ -42,6 +28,66 @@ pub(super) fn of(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<St
     }
     warnings.extend(of_clients_alone(config));
     warnings
+}
+
+/// What may not be meant of the overlay and of the weights on it.
+fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
+    let profile = config.algorithm.profile();
+    let summary = &planned.summary;
+    let mut warnings = Vec::new();
+    if !profile.mixes_by_weights {
+        if planned.weights != usual_weights(&config.algorithm, &planned.topology) {
+            warnings.push(format!(
+                "`weights` changes nothing: {} averages models in its own way, and has of the overlay its edges alone",
+                in_words(&config.algorithm)
+            ));
+        }
+        return warnings;
+    }
+    let self_weight = summary.min_self_weight;
+    if self_weight < 0.0 {
+        warnings.push(format!(
+            "the weights give a client as little as {self_weight:.4} of its own model, a negative share; \
+             a larger theta of laplacian weights avoids it"
+        ));
+    }
+    let stuck = summary.lambda.is_some_and(|lambda| lambda >= 1.0 - 1e-9);
+    if stuck && summary.nodes > 1 && !planned.topology.varies() {
+        warnings.push("the weights do not bring the models together: lambda is 1".to_owned());
+    }
+    if !summary.doubly_stochastic && profile.own_weights.is_none() {
+        warnings.push(
+            "the weights do not preserve the plain mean of the models: columns of the mixing matrix do not sum to 1"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+/// The method, and the setting by which it does without weights if it has one.
+fn in_words(method: &Method) -> String {
+    match method {
+        Method::Dsgd(_) | Method::Dfedavg(_) | Method::Dfedavgm(_) => {
+            format!("{} with `aggregation`", method.name())
+        }
+        _ => method.name().to_owned(),
+    }
+}
+
+/// More clients asked of every server than any has.
+fn of_servers(method: &Method, clients: usize) -> Option<String> {
+    let (servers, participation) = match method {
+        Method::PFedavg(method) => (&method.servers, method.participation),
+        Method::Hierfavg(method) => (&method.servers, method.participation),
+        _ => return None,
+    };
+    let asked = participation
+        .per_server
+        .filter(|_| !participation.replacement)?;
+    let most = servers.most_clients(clients);
+    (asked > most).then(|| {
+        format!("`participation: {{per_server: {asked}}}` is more than any server has: all clients take part, {most} of a server at most")
+    })
 }
 
 /// What is asked for of models that clients hold, where they hold none.

@@ -369,6 +369,48 @@ fn weights_that_may_surprise_are_warned_of() {
 }
 
 #[test]
+fn weights_that_no_model_is_mixed_by_are_warned_of() {
+    let warnings = |weights: &str, algorithm: &str| {
+        one(&YAML
+            .replace("ring", &format!("star\nweights: {weights}"))
+            .replace("dfedavgm: {local: {epochs: 2}", algorithm))
+        .warnings
+    };
+    let walks = "dfedrw: {walkers: 2, hops: 2";
+    let some = "dsgd: {aggregation: {neighbours: 2}";
+    for (method, algorithm) in [("dfedrw", walks), ("dsgd with `aggregation`", some)] {
+        let said = format!(
+            "`weights` changes nothing: {method} averages models in its own way, and has of the overlay its edges alone"
+        );
+        assert_eq!(warnings("laplacian", algorithm), [said], "{method}");
+        assert_eq!(warnings("metropolis_hastings", algorithm), [""; 0]);
+    }
+}
+
+#[test]
+fn servers_that_are_to_choose_more_clients_than_they_have_are_warned_of() {
+    let warnings = |topology: &str, method: &str, participation: &str| {
+        let algorithm = format!("{method}servers: {{count: 5}}, participation: {participation}");
+        one(&YAML
+            .replace("topology: ring\n", topology)
+            .replace("dfedavgm: {local: {epochs: 2}", &algorithm))
+        .warnings
+    };
+    let methods = [
+        ("topology: ring\n", "p_fedavg: {"),
+        ("", "hierfavg: {edge_rounds: 1, "),
+    ];
+    for (topology, method) in methods {
+        let many = warnings(topology, method, "{per_server: 3}");
+        assert_eq!(many.len(), 1, "{many:?}");
+        assert!(many[0].contains("more than any server has"), "{many:?}");
+        for fits in ["{per_server: 2}", "{per_server: 3, replacement: true}"] {
+            assert_eq!(warnings(topology, method, fits), [""; 0], "{fits}");
+        }
+    }
+}
+
+#[test]
 fn push_sum_is_planned_with_the_weights_that_it_has() {
     let star = YAML
         .replace("ring", "star")
