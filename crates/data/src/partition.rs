@@ -135,8 +135,7 @@ impl Partitioner {
         self.strategy().form()?;
         match self.clients() {
             Some(0) => Err(PartitionError::NoClients),
-            // Of owners there are fewer still, and as many are the most that could be.
-            Some(clients) if clients > examples && !self.reads_owners() => {
+            Some(clients) if clients > examples && !self.strategy().limits_clients() => {
                 Err(PartitionError::TooManyClients { clients, examples })
             }
             _ => self.strategy().check(examples, classes),
@@ -190,6 +189,12 @@ trait Strategy {
         false
     }
 
+    /// Whether [`check`](Self::check) or [`deal`](Self::deal) says how many clients there may be, fewer than examples: of owners
+    /// there are fewer, and as many are the most that could be.
+    fn limits_clients(&self) -> bool {
+        self.reads_owners()
+    }
+
     /// Whether the examples are dealt by their labels.
     fn reads_labels(&self) -> bool {
         true
@@ -201,7 +206,7 @@ trait Strategy {
     }
 
     /// Checks the settings; the number of clients, if given, is already known to be in `1..=examples`, or not to be 0
-    /// where owners are read.
+    /// where the strategy [limits](Self::limits_clients) it.
     fn check(&self, examples: usize, classes: usize) -> Result<(), PartitionError>;
 
     /// The examples of each client; called after `check`.

@@ -250,7 +250,10 @@ pub enum TopologyError {
         nodes: usize,
     },
     /// Ring spaces that ask for more neighbours than there are nodes.
-    #[error("virtual_rings: {spaces} spaces give up to {} neighbours; {nodes} nodes allow 1..={} spaces", 2 * spaces, nodes.saturating_sub(1) / 2)]
+    #[error("virtual_rings: {spaces} spaces give up to {} neighbours; {}", 2 * spaces, match nodes {
+        0..3 => format!("{nodes} nodes are too few for any, at least 3 are needed"),
+        _ => format!("{nodes} nodes allow 1..={} spaces", (nodes - 1) / 2),
+    })]
     Spaces {
         /// Ring spaces asked for.
         spaces: usize,
@@ -258,9 +261,10 @@ pub enum TopologyError {
         nodes: usize,
     },
     /// A ring lattice that cannot be built.
-    #[error(
-        "watts_strogatz: neighbours = {neighbours} must be even, at least 2 and below the {nodes} nodes"
-    )]
+    #[error("watts_strogatz: {}", match nodes {
+        0..3 => format!("found {nodes} nodes, at least 3 are needed"),
+        _ => format!("neighbours = {neighbours} must be even, at least 2 and below the {nodes} nodes"),
+    })]
     LatticeNeighbours {
         /// Neighbours per node asked for.
         neighbours: usize,

@@ -16,6 +16,8 @@ use crate::table::{Column, Table};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+experiments/hua/churn.yaml is such a file, with every key.
+
 Example:
   meshfold churn experiments/hua/churn.yaml --html churn.html")]
 pub(crate) struct ChurnArguments {

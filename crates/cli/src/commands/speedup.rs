@@ -20,7 +20,8 @@ use crate::table::{Column, Table};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-All delays are exponential and independent. Lists take commas: each combination of their values is computed.
+All delays are exponential and independent. --participants, --local-steps and --step-delay take several values with commas
+between: each combination of them is computed.
 
 Examples:
   meshfold speedup --topology complete --servers 5 --participants 100

@@ -157,6 +157,18 @@ pub enum PartitionError {
         /// Entries needed.
         needed: usize,
     },
+    /// The entries of a row of a table are all 0, or too large to be added.
+    #[error(
+        "partition: explicit {table} of client {client} have the sum {found}, a number above 0 needed"
+    )]
+    ExplicitSum {
+        /// Name of the table.
+        table: &'static str,
+        /// The row.
+        client: usize,
+        /// Sum of its entries.
+        found: f64,
+    },
     /// A client got nothing.
     #[error("partition: client {client} has no example")]
     EmptyClient {

@@ -156,9 +156,9 @@ fn check_shares(sizes: &[f64], ratios: &[Vec<f64>]) -> Result<(), PartitionError
     let sum: f64 = sizes.iter().sum();
     // Decimal shares that are meant to sum to one may exceed it by their rounding.
     if sum > 1.0 + 1e-9 {
-        return Err(setting("sum of explicit.sizes", sum, "at most 1"));
+        return Err(setting("explicit.sizes", sum, "a sum of at most 1"));
     }
-    for row in ratios {
+    for (client, row) in ratios.iter().enumerate() {
         if let Some(&wrong) = row
             .iter()
             .find(|ratio| !(ratio.is_finite() && **ratio >= 0.0))
@@ -167,11 +167,11 @@ fn check_shares(sizes: &[f64], ratios: &[Vec<f64>]) -> Result<(), PartitionError
         }
         let sum: f64 = row.iter().sum();
         if sum <= 0.0 || !sum.is_finite() {
-            return Err(setting(
-                "sum of a row of explicit.ratios",
-                sum,
-                "more than 0",
-            ));
+            return Err(PartitionError::ExplicitSum {
+                table: "ratios",
+                client,
+                found: sum,
+            });
         }
     }
     Ok(())

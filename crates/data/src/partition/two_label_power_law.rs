@@ -58,6 +58,10 @@ impl Strategy for TwoLabelPowerLaw {
         true
     }
 
+    fn limits_clients(&self) -> bool {
+        true
+    }
+
     fn check(&self, examples: usize, classes: usize) -> Result<(), PartitionError> {
         if classes < LABELS {
             return Err(PartitionError::TooFewClasses {

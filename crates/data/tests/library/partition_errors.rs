@@ -136,6 +136,7 @@ fn two_labels_that_are_not_there_are_named() {
         refusal(7, &labels, 3),
         "partition: two_label_power_law.clients is 7, at most 6 (60 examples, 10 for each client to begin with) needed"
     );
+    assert!(refusal(61, &labels, 3).contains("at most 6 (60 examples"));
     assert_eq!(
         refusal(0, &labels, 3),
         "partition: 0 clients, at least 1 needed"
@@ -256,11 +257,11 @@ fn explicit_tables_that_do_not_fit_are_named() {
         (shares(&[0.5], &[]), "explicit ratios has 0 rows, 1 needed"),
         (
             shares(&[0.5, 0.6], &[&[1.0, 1.0], &[1.0, 1.0]]),
-            "sum of explicit.sizes is 1.1",
+            "explicit.sizes is 1.1, a sum of at most 1 needed",
         ),
         (
             shares(&[0.5], &[&[0.0, 0.0]]),
-            "sum of a row of explicit.ratios is 0",
+            "explicit ratios of client 0 have the sum 0, a number above 0 needed",
         ),
         (shares(&[0.5], &[&[-1.0, 2.0]]), "explicit.ratios is -1"),
     ];

@@ -43,7 +43,8 @@ pub(crate) fn of_partition(error: &PartitionError, choice: &str) -> String {
         PartitionError::TooManyShards { .. } => "per_client",
         PartitionError::Dirichlet { .. } => "alpha",
         PartitionError::ExplicitRows { table, .. } => table,
-        PartitionError::ExplicitColumns { table, client, .. } => {
+        PartitionError::ExplicitColumns { table, client, .. }
+        | PartitionError::ExplicitSum { table, client, .. } => {
             return format!("partition.{choice}.{table}.{client}");
         }
         PartitionError::NotEnough { .. } if choice == "explicit" => "counts",

@@ -39,7 +39,8 @@ fn name(run: &Resolved<'_>) -> Result<(), ConfigError> {
         return Ok(());
     }
     let needed = format!(
-        "the name of a folder: at most {LONGEST_NAME} bytes, without `/`, `\\` or control characters, not starting with a dot"
+        "the name of a folder: at most {LONGEST_NAME} bytes, without `/`, `\\` or control characters, not starting with a dot, \
+         without blanks at its ends"
     );
     Err(run.wrong("name", quoted(name), needed))
 }

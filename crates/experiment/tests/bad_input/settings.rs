@@ -137,7 +137,7 @@ fn numbers_that_stand_for_themselves_are_checked() {
         "",
     );
     let name = "name: found the text \"../up\", needed the name of a folder: at most 200 bytes, without `/`, `\\` or control characters, \
-                not starting with a dot";
+                not starting with a dot, without blanks at its ends";
     expect(&with("name", "name: ../up"), name, 1, "../up", "");
     let wide = "units of a layer: 1000000000000000000, but it must be at most 16777216";
     let source = with("model", "model: {mlp: {hidden: [20, 1000000000000000000]}}");
@@ -241,6 +241,15 @@ fn partitions_and_test_sets_of_papers_point_at_their_setting() {
         "partition: {two_label_power_law: {clients: 71}}",
     );
     expect(&source, many, 3, "71", "");
+    let shares = "partition: {explicit: {sizes: [.9, .9], ratios: RATIOS}}";
+    let equal = "[[1, 1, 1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]]";
+    let source = with("partition", &shares.replace("RATIOS", equal));
+    let sum = "partition: explicit.sizes is 1.8, a sum of at most 1 needed";
+    expect(&source, sum, 3, "sizes", "");
+    let none = "[[0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]";
+    let shares = "partition: {explicit: {sizes: [.9], ratios: RATIOS}}";
+    let seen = refused(&with("partition", &shares.replace("RATIOS", none)));
+    assert!(seen.marked.starts_with('['), "{seen:?}");
     let seen = refused(&with("partition", "partition: {by_writer: {clients: 550}}"));
     assert_eq!((seen.line, seen.marked.as_str()), (3, "550"), "{seen:?}");
     assert!(

@@ -70,7 +70,10 @@ pub(crate) fn parse_lines<T>(
     text: &str,
     parse: impl Fn(usize, &str) -> Result<T, TopologyError>,
 ) -> Result<Vec<T>, TopologyError> {
+    // Programs that write tables put a mark of the byte order first.
     let contents = text
+        .strip_prefix('\u{feff}')
+        .unwrap_or(text)
         .lines()
         .map(|full| full.split('#').next().unwrap_or_default());
     let lines = (1..)
@@ -118,6 +121,14 @@ mod tests {
         assert_eq!(
             parse_edge_list(text),
             Ok(vec![(0, 1), (1, 2), (2, 3), (3, 4)])
+        );
+    }
+
+    #[test]
+    fn a_mark_of_the_byte_order_is_no_part_of_the_list() {
+        assert_eq!(
+            parse_edge_list("\u{feff}0 1\n1 2"),
+            Ok(vec![(0, 1), (1, 2)])
         );
     }
 

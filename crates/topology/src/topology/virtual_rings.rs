@@ -228,5 +228,10 @@ mod tests {
         let expected =
             "virtual_rings: 5 spaces give up to 10 neighbours; 10 nodes allow 1..=4 spaces";
         assert_eq!(error.to_string(), expected);
+        let few = VirtualRings { spaces: 1 }
+            .build(2, &mut ChaCha8Rng::seed_from_u64(1))
+            .unwrap_err();
+        let expected = "virtual_rings: 1 spaces give up to 2 neighbours; 2 nodes are too few for any, at least 3 are needed";
+        assert_eq!(few.to_string(), expected);
     }
 }

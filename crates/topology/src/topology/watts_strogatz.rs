@@ -175,5 +175,11 @@ mod tests {
                 .to_string();
             assert!(said.starts_with("watts_strogatz:"), "{said}");
         }
+        let lattice = WattsStrogatz {
+            neighbours: 2,
+            rewire: 0.1,
+        };
+        let said = lattice.build(2, &mut rng).unwrap_err().to_string();
+        assert_eq!(said, "watts_strogatz: found 2 nodes, at least 3 are needed");
     }
 }
