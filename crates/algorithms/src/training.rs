@@ -65,8 +65,10 @@ impl<'de> Deserialize<'de> for BatchSetting {
                 f.write_str("a number of examples or `full`")
             }
             fn visit_u64<E: de::Error>(self, value: u64) -> Result<BatchSetting, E> {
-                let size = u32::try_from(value)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))?;
+                let size = u32::try_from(value).map_err(|_| {
+                    let needed = format!("a number of examples up to {}, or `full`", u32::MAX);
+                    E::invalid_value(de::Unexpected::Unsigned(value), &needed.as_str())
+                })?;
                 Ok(BatchSetting(BatchSize::Size(size)))
             }
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<BatchSetting, E> {

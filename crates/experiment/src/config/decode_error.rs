@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde::de::{self, Expected, Unexpected};
 
-use crate::config::brief::quoted;
+use crate::config::brief::{brief, quoted};
 use crate::config::fault::ConfigFault;
 use crate::config::place::Place;
 
@@ -44,6 +44,28 @@ impl DecodeError {
     }
 }
 
+impl ConfigFault {
+    /// The fault of a number with that number as it is `written`, such as `1e3`, and not as it was read.
+    pub(crate) fn quoting(self, written: &str) -> Self {
+        let Self::WrongType { found, needed } = self else {
+            return self;
+        };
+        let value = |text: &str| text.parse::<f64>().ok();
+        let read = found.strip_prefix("the number ").and_then(value);
+        if read.is_none() || read != value(written) {
+            return Self::WrongType { found, needed };
+        }
+        let too_large = needed == WHOLE && read >= Some(u64::MAX as f64);
+        Self::WrongType {
+            found: format!("the number {}", brief(written)),
+            needed: match too_large {
+                true => format!("a whole number from 0 to {}", u64::MAX),
+                false => needed,
+            },
+        }
+    }
+}
+
 impl std::error::Error for DecodeError {}
 
 impl Display for DecodeError {
@@ -58,10 +80,19 @@ impl de::Error for DecodeError {
     }
 
     fn invalid_type(found: Unexpected<'_>, needed: &dyn Expected) -> Self {
-        Self::new(ConfigFault::WrongType {
-            found: found_in_words(found),
-            needed: needed_in_words(&needed.to_string()),
-        })
+        let needed = needed.to_string();
+        let fault = match needed.as_str() {
+            // A map is read as a choice by its only key.
+            "enum" => ConfigFault::OneChoice {
+                found: Vec::new(),
+                known: Vec::new(),
+            },
+            needed => ConfigFault::WrongType {
+                found: found_in_words(found),
+                needed: needed_in_words(needed),
+            },
+        };
+        Self::new(fault)
     }
 
     fn invalid_value(found: Unexpected<'_>, needed: &dyn Expected) -> Self {
@@ -134,11 +165,13 @@ pub(crate) fn map_in_words(needed: &dyn Expected, keys: Option<&[&str]>) -> Stri
 
 /// What a map is called whose keys are not known.
 const KEYS: &str = "keys with values";
+/// What a number of 64 bits without a sign is called.
+const WHOLE: &str = "a whole number, 0 or more";
 
 /// What serde's own visitors expect, in the words of a YAML file.
 fn needed_in_words(needed: &str) -> String {
     match needed {
-        "u64" | "usize" => "a whole number, 0 or more".to_owned(),
+        "u64" | "usize" => WHOLE.to_owned(),
         "u32" => format!("a whole number from 0 to {}", u32::MAX),
         "u16" => format!("a whole number from 0 to {}", u16::MAX),
         "u8" => format!("a whole number from 0 to {}", u8::MAX),
@@ -148,6 +181,7 @@ fn needed_in_words(needed: &str) -> String {
         "a string" | "a borrowed string" | "path string" => "text".to_owned(),
         "a sequence" => "a list".to_owned(),
         "unit" | "unit variant" | "unit struct" => "nothing".to_owned(),
+        _ if needed.starts_with("enum ") => "a choice".to_owned(),
         _ if needed.starts_with("struct ") || needed == "a map" => KEYS.to_owned(),
         _ => needed.to_owned(),
     }

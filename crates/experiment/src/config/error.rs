@@ -178,7 +178,10 @@ impl ConfigError {
         } = &mut self.0.fault
             && self.0.path.is_empty()
         {
-            known.push("sweep".to_owned());
+            // A sweep sets values of runs, which have none themselves.
+            if key != "sweep" {
+                known.push("sweep".to_owned());
+            }
             *elsewhere = tree.path_below(key);
         }
         self

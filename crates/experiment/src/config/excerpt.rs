@@ -150,7 +150,7 @@ impl Cutting {
         }
         let mut rest = line.chars().skip(self.shown.start);
         let shown = rest.by_ref().take(self.shown.len());
-        text.extend(shown.map(|character| printable(character, '\t')));
+        text.extend(shown.map(|character| printable(character, '→')));
         if rest.next().is_some() {
             text.push('…');
         }
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn what_a_terminal_would_act_on_is_shown_as_a_picture() {
         let (shown, ..) = shown("a\t\u{1b}[2J\0\u{7f}\u{202e}b", 0..1);
-        assert_eq!(shown, "<a>\t␛[2J␀␡\u{fffd}b\n");
+        assert_eq!(shown, "<a>→␛[2J␀␡\u{fffd}b\n");
         let excerpt = Excerpt::new("e\n.yaml", "\u{feff}seed: x", 9..10);
         assert_eq!(
             (excerpt.name(), excerpt.text.as_str()),

@@ -118,6 +118,8 @@ pub enum ConfigFault {
         found: String,
         /// The next part of the path.
         key: String,
+        /// The override that sets the whole value instead, if it is known.
+        instead: Option<String>,
     },
     /// A path leads past the end of a list.
     #[error("found a list of {length}, which has no entry `{}`", brief(index))]
@@ -143,6 +145,18 @@ pub enum ConfigFault {
     Swept {
         /// The path in the sweep.
         swept: String,
+    },
+    /// A path of a sweep that replaces what another has set in the same run.
+    #[error(
+        "`{}` is set after `{}`, whose value is lost by it",
+        brief(by),
+        brief(lost)
+    )]
+    Overwritten {
+        /// The path that is set first.
+        lost: String,
+        /// The one that is set after it.
+        by: String,
     },
     /// A sweep of too many runs.
     #[error("the sweep asks for {runs} runs, at most {most} are possible")]
@@ -287,19 +301,29 @@ impl ConfigFault {
                     format!("write `{{{schedule}: {{list: [..], outside: alone}}}}`: `outside` goes beside `list`")
                 })
             }
-            Self::OneChoice { known, .. } if known.is_empty() => {
-                Some("keep one of them".to_owned())
+            Self::OneChoice { found, known } if known.is_empty() => {
+                (!found.is_empty()).then(|| "keep one of them".to_owned())
             }
             Self::OneChoice { known, .. } => Some(format!("choices: {}", known.join(", "))),
             Self::MissingKey { key } => Some(format!("add `{key}: ..`")),
-            Self::WrongType { found, needed } => correction(found, needed).map(str::to_owned),
+            Self::WrongType { found, needed } => correction(found, needed),
             Self::OverrideForm(_) => {
                 Some("such as --set seed=2 or --set topology.regular.degree=4".to_owned())
+            }
+            Self::NoKeysHere { instead, .. } => {
+                let set = |whole: &String| format!("set the whole value: --set '{}'", brief(whole));
+                instead.as_ref().map(set)
             }
             Self::Swept { swept } => Some(format!(
                 "change the sweep's own values with --set 'sweep.grid.{}=[..]', or drop it with --set sweep=null",
                 brief(swept)
             )),
+            Self::Overwritten { lost, by } if lost == by => {
+                Some(format!("keep one `{}`: in the cases or in the grid", brief(by)))
+            }
+            Self::Overwritten { lost, by } => {
+                Some(format!("set `{}` first, then `{}`; or one of them alone", brief(by), brief(lost)))
+            }
             Self::NotUtf8 { utf16: true, .. } => {
                 Some("it looks like UTF-16: save the file as UTF-8".to_owned())
             }
@@ -373,11 +397,23 @@ fn beside_outside(found: &[String]) -> Option<&'static str> {
 }
 
 /// How to write a single value as what is needed.
-fn correction(found: &str, needed: &str) -> Option<&'static str> {
+fn correction(found: &str, needed: &str) -> Option<String> {
     let single = !matches!(found, "nothing" | "a list" | "a map");
+    let number = found.strip_prefix("the number ");
     match needed {
-        "text" if single => Some("write it in quotes"),
-        "a list" if single => Some("write it in brackets, such as [20]"),
+        "text" if single => Some("write it in quotes".to_owned()),
+        "a list" if single => {
+            let text = found.strip_prefix("the text \"");
+            let text = text.and_then(|text| text.strip_suffix('"'));
+            let value = number.or(text).unwrap_or("20");
+            Some(format!("write it in brackets, such as [{value}]"))
+        }
+        _ if needed.contains("whole number") || needed.contains("number of examples") => {
+            let value: f64 = number?.parse().ok()?;
+            let whole = (0.0..=f64::from(u32::MAX)).contains(&value) && value.fract() == 0.0;
+            let plain = (value as u64).to_string();
+            (whole && number != Some(&*plain)).then(|| format!("write it as {plain}"))
+        }
         _ => None,
     }
 }
@@ -454,6 +490,42 @@ mod tests {
             elsewhere.help().as_deref(),
             Some("did you mean `topology.regular.degree`? keys here: ring, path")
         );
+    }
+
+    #[test]
+    fn a_value_is_corrected_as_it_was_written() {
+        for (found, needed, correct) in [
+            (
+                "the number 1e3",
+                "a whole number, 0 or more",
+                Some("write it as 1000"),
+            ),
+            (
+                "the number 010",
+                "a whole number, 0 or more",
+                Some("write it as 10"),
+            ),
+            (
+                "the number 3.0",
+                "a number of examples or `full`",
+                Some("write it as 3"),
+            ),
+            ("the number 1.5", "a whole number, 0 or more", None),
+            ("the number -1", "a whole number, 0 or more", None),
+            (
+                "the number 0.5",
+                "a list",
+                Some("write it in brackets, such as [0.5]"),
+            ),
+            (
+                "the text \"own\"",
+                "a list",
+                Some("write it in brackets, such as [own]"),
+            ),
+            ("nothing", "a list", None),
+        ] {
+            assert_eq!(correction(found, needed).as_deref(), correct, "{found}");
+        }
     }
 
     #[test]

@@ -116,6 +116,19 @@ pub(crate) fn set(
                 .iter()
                 .map(|part| part.name.as_str())
                 .collect();
+            let fault = match fault {
+                // A choice that is written by its name alone, or a list that is not there.
+                ConfigFault::NoKeysHere { found, key, .. }
+                    if found == "nothing" || found.starts_with("the text") =>
+                {
+                    ConfigFault::NoKeysHere {
+                        found,
+                        key,
+                        instead: whole(&parts[..depth], &parts[depth..], &value),
+                    }
+                }
+                fault => fault,
+            };
             fault.at(source, Some(part.place), above.join("."))
         })?;
     }
@@ -123,8 +136,35 @@ pub(crate) fn set(
     Ok(())
 }
 
+/// The override that sets what stands at the path `above` whole: to what it is to hold at the path `below`, which is `value`.
+///
+/// There is none of what a sweep sets.
+fn whole(above: &[PathPart], below: &[PathPart], value: &Node) -> Option<String> {
+    let is_override = below.first().is_some_and(|part| part.place.text > 0);
+    if !is_override || above.is_empty() {
+        return None;
+    }
+    let nest = |inner: String, part: &PathPart| match part.is_index() {
+        true => format!("[{inner}]"),
+        false => format!("{{{}: {inner}}}", part.name),
+    };
+    let names: Vec<&str> = above.iter().map(|part| part.name.as_str()).collect();
+    let value = below.iter().rev().fold(value.to_string(), nest);
+    Some(format!("{}={value}", names.join(".")))
+}
+
+impl PathPart {
+    /// Whether it is a place in a list.
+    fn is_index(&self) -> bool {
+        self.name.parse::<usize>().is_ok()
+    }
+}
+
 /// The value below `node` that `part` names, made if `node` can have it; its key is placed anew if the value will be.
 fn step<'a>(node: &'a mut Node, part: &PathPart, last: bool) -> Result<&'a mut Node, ConfigFault> {
+    if node.value == Value::Null && part.is_index() {
+        return Err(no_keys(node, part));
+    }
     let bare = matches!(&node.value, Value::Text(name) if *name == part.name);
     if bare || node.value == Value::Null {
         let made = Node {
@@ -138,7 +178,7 @@ fn step<'a>(node: &'a mut Node, part: &PathPart, last: bool) -> Result<&'a mut N
         };
         node.value = Value::Map(if bare { vec![entry] } else { Vec::new() });
     }
-    let words = node.words();
+    let none = no_keys(node, part);
     match &mut node.value {
         Value::Map(entries) => {
             let index = entries
@@ -174,10 +214,15 @@ fn step<'a>(node: &'a mut Node, part: &PathPart, last: bool) -> Result<&'a mut N
                 index: part.name.clone(),
             })
         }
-        _ => Err(ConfigFault::NoKeysHere {
-            found: words,
-            key: part.name.clone(),
-        }),
+        _ => Err(none),
+    }
+}
+
+fn no_keys(node: &Node, part: &PathPart) -> ConfigFault {
+    ConfigFault::NoKeysHere {
+        found: node.words(),
+        key: part.name.clone(),
+        instead: None,
     }
 }
 
@@ -233,6 +278,23 @@ mod tests {
     }
 
     #[test]
+    fn an_override_that_leads_nowhere_is_told_what_would_do() {
+        for (text, help) in [
+            (
+                "topology.regular.degree=3",
+                "set the whole value: --set 'topology={regular: {degree: 3}}'",
+            ),
+            (
+                "failures.0.clients.count=1",
+                "set the whole value: --set 'failures=[{clients: {count: 1}}]'",
+            ),
+        ] {
+            let error = with(&[text]).unwrap_err();
+            assert_eq!(error.fault().help().as_deref(), Some(help));
+        }
+    }
+
+    #[test]
     fn an_override_that_leads_nowhere_is_marked_in_its_own_text() {
         for (text, message, marked) in [
             (
@@ -259,6 +321,11 @@ mod tests {
                 "topology.regular.degree=3",
                 "topology: found the text \"ring\", which has no key `regular`",
                 "regular",
+            ),
+            (
+                "failures.0.clients.count=1",
+                "failures: found nothing, which has no key `0`",
+                "0",
             ),
             (
                 "model.mlp.hidden.2=3",

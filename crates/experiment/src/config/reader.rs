@@ -36,6 +36,11 @@ pub(crate) fn read_below<T: DeserializeOwned>(
 /// The error that a person sees.
 fn located(unfit: DecodeError, source: &ExperimentSource) -> ConfigError {
     let (fault, place, path) = unfit.into_parts();
+    let written = place.and_then(|place| source.written(place));
+    let fault = match written {
+        Some(written) => fault.quoting(&written),
+        None => fault,
+    };
     fault.at(source, place, path)
 }
 
@@ -191,6 +196,18 @@ mod tests {
                 "name: a\nrounds: -1",
                 "rounds: found the number -1, needed a whole number, 0 or more",
                 "-1",
+                2,
+            ),
+            (
+                "name: a\nrounds: 1e3",
+                "rounds: found the number 1e3, needed a whole number, 0 or more",
+                "1e3",
+                2,
+            ),
+            (
+                "name: a\nrounds: 18446744073709551616",
+                "rounds: found the number 18446744073709551616, needed a whole number from 0 to 18446744073709551615",
+                "18446744073709551616",
                 2,
             ),
             (

@@ -38,6 +38,7 @@ pub struct RunConfig {
         deserialize_with = "or_null",
         skip_serializing_if = "Seeds::are_absent"
     )]
+    #[schemars(with = "Option<Seeds>")]
     pub seeds: Seeds,
     /// The examples.
     pub dataset: DatasetConfig,
@@ -52,13 +53,18 @@ pub struct RunConfig {
     #[serde(default)]
     pub topology: Option<Topology>,
     /// Mixing weights on the overlay; where a topology is given without, the method's own, or else `metropolis_hastings`, and
-    /// `uniform` on `one_peer`.
+    /// `uniform` on `one_peer`. No model is mixed by them in `dfedrw` and with `aggregation`.
     #[serde(default)]
     pub weights: Option<Weights>,
     /// The model that is trained.
     pub model: Model,
     /// How precise the operands of products are; `f32` if absent. `bf16` is for the processor.
-    #[serde(default, skip_serializing_if = "Precision::is_usual")]
+    #[serde(
+        default,
+        deserialize_with = "or_null",
+        skip_serializing_if = "Precision::is_usual"
+    )]
+    #[schemars(with = "Option<Precision>")]
     pub precision: Precision,
     /// The learning method.
     pub algorithm: Method,
@@ -74,6 +80,7 @@ pub struct RunConfig {
         deserialize_with = "or_null",
         skip_serializing_if = "no_failures"
     )]
+    #[schemars(with = "Option<Failures>")]
     pub failures: Failures,
     /// The network that the time of a round is simulated on; no time is if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,13 +129,15 @@ pub struct Evaluate {
     /// Whether rows are also judged on their own training shards.
     pub train: bool,
     /// What is measured of each model besides its accuracy on all test examples.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<ClientView>>")]
     pub clients: Vec<ClientView>,
     /// Mean accuracies, as fractions, whose first rounds are reported.
     #[schemars(extend("unit" = "share of 1"))]
     pub targets: Vec<f64>,
     /// Quantities of the papers' bounds that are recorded.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<Quantity>>")]
     pub theory: Vec<Quantity>,
 }
 
@@ -329,13 +338,22 @@ checkpoint: {every: 10}
 ";
 
     #[test]
-    fn no_failures_may_be_written_as_null() {
+    fn what_may_be_absent_may_be_written_as_null() {
         let read = |more: &str| {
             let text = format!("{YAML}{more}");
             RunConfig::read(&ExperimentSource::new("e.yaml", text)).unwrap()
         };
         let without = read("");
-        assert_eq!(read("failures: null\n"), without);
+        for none in ["failures: null", "seeds: null", "precision: null"] {
+            assert_eq!(read(none), without, "{none}");
+        }
+        let evaluate = "evaluate: {examples: 50, targets: [0.65]";
+        let more = YAML.replace(
+            evaluate,
+            &format!("{evaluate}, clients: null, theory: null"),
+        );
+        let source = ExperimentSource::new("e.yaml", more);
+        assert_eq!(RunConfig::read(&source).unwrap(), without);
         assert_eq!(read("failures: []\n"), without);
         assert!(!without.to_yaml().contains("failures"));
     }

@@ -83,6 +83,13 @@ impl ExperimentSource {
         self.folder.join(path)
     }
 
+    /// What is written at `place`.
+    pub(crate) fn written(&self, place: Place) -> Option<String> {
+        let (_, text) = self.named(place);
+        let written = text.get(place.start..place.start + place.length);
+        written.map(str::to_owned)
+    }
+
     /// What to call the text that a place is in, and that text.
     pub(crate) fn named(&self, place: Place) -> (String, Arc<str>) {
         match place.text.checked_sub(1) {

@@ -25,7 +25,8 @@ pub(crate) type Variation = Vec<Entry>;
 /// Many runs of one experiment: one for each combination of values.
 ///
 /// `grid` and `cases` together are their product, the cases slowest. Methods with and without an overlay may stand in one sweep:
-/// those without leave `topology` and `weights` out, and are run once and not once for each overlay.
+/// those without leave `topology` and `weights` out, and are run once and not once for each overlay. No path of a run may equal or
+/// contain one that is set before it, whose value would be lost.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "grid, cases or both")]
 #[schemars(rename = "Sweep")]
@@ -51,14 +52,11 @@ pub(crate) fn variations(
         return Ok(vec![Vec::new()]);
     };
     crate::config::reader::read_below::<Keys>(sweep, source)?;
-    let cases = sweep
-        .value
-        .entry_left("cases")
-        .map_or_else(|| Ok(vec![Vec::new()]), |cases| cases_of(cases, source))?;
-    let grid = sweep
-        .value
-        .entry_left("grid")
-        .map_or_else(|| Ok(Vec::new()), |grid| grid_of(grid, source))?;
+    let given = |key| sweep.value.entry_left(key).filter(is_given);
+    let cases =
+        given("cases").map_or_else(|| Ok(vec![Vec::new()]), |cases| cases_of(cases, source))?;
+    let grid = given("grid").map_or_else(|| Ok(Vec::new()), |grid| grid_of(grid, source))?;
+    overwritten(&cases, &grid, source)?;
     let lengths = grid
         .iter()
         .map(|(_, values)| values.len())
@@ -113,20 +111,44 @@ pub(crate) fn run_of(
     Ok(run)
 }
 
+/// Checks that no path of a run equals or contains one that is set before it, whose value would be lost.
+fn overwritten(
+    cases: &[Variation],
+    grid: &[(&Entry, &[Node])],
+    source: &ExperimentSource,
+) -> Result<(), ConfigError> {
+    for case in cases {
+        let paths = case.iter().chain(grid.iter().map(|(path, _)| *path));
+        let mut before: Vec<&str> = Vec::new();
+        for path in paths {
+            if let Some(lost) = before.iter().find(|before| is_within(before, &path.key)) {
+                let fault = ConfigFault::Overwritten {
+                    lost: (*lost).to_owned(),
+                    by: path.key.clone(),
+                };
+                return Err(fault.at(source, Some(path.key_place), "sweep"));
+            }
+            before.push(&path.key);
+        }
+    }
+    Ok(())
+}
+
+/// Whether the dotted path `inner` equals `outer` or goes on from it.
+fn is_within(inner: &str, outer: &str) -> bool {
+    inner
+        .strip_prefix(outer)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// The first of the overridden `paths` whose value every run replaces.
 pub(crate) fn replaced<'a>(
     paths: &'a [(String, Place)],
     variations: &'a [Variation],
 ) -> Option<(&'a str, Place)> {
-    let within = |inner: &str, outer: &str| {
-        inner == outer
-            || inner
-                .strip_prefix(outer)
-                .is_some_and(|rest| rest.starts_with('.'))
-    };
     paths.iter().find_map(|(path, place)| {
         let sets =
-            |variation: &'a Variation| variation.iter().find(|entry| within(path, &entry.key));
+            |variation: &'a Variation| variation.iter().find(|entry| is_within(path, &entry.key));
         let first = sets(variations.first()?)?;
         variations
             .iter()
@@ -247,7 +269,12 @@ mod tests {
         ];
         assert_eq!(runs(yaml).unwrap(), expected);
         assert_eq!(runs("a: 0").unwrap(), ["{a: 0}"]);
-        assert_eq!(runs("a: 0\nsweep: null").unwrap(), ["{a: 0}"]);
+        for none in ["null", "{grid: null}", "{cases: null, grid: null}"] {
+            let yaml = format!("a: 0\nsweep: {none}");
+            assert_eq!(runs(&yaml).unwrap(), ["{a: 0}"], "{none}");
+        }
+        let within = runs("sweep: {cases: [{a: {b: 1}, a.c: 2}]}").unwrap();
+        assert_eq!(within, ["{a: {b: 1, c: 2}}"]);
     }
 
     #[test]
@@ -282,6 +309,16 @@ mod tests {
                 "sweep: 3",
                 "sweep: found the number 3, needed grid, cases or both",
                 "3",
+            ),
+            (
+                "sweep: {cases: [{a.b: 1, a: {b: 2}}]}",
+                "sweep: `a` is set after `a.b`, whose value is lost by it",
+                "a",
+            ),
+            (
+                "sweep: {cases: [{a: 1}, {seed: 3}], grid: {seed: [1, 2]}}",
+                "sweep: `seed` is set after `seed`, whose value is lost by it",
+                "seed",
             ),
             (
                 "a: 0\nsweep: {grid: {a.b: [1]}}",

@@ -58,9 +58,22 @@ impl Node {
             Ok(raw) => Ok(Self::of(raw, &place)),
             Err(error) => {
                 let error = error.without_snippet();
-                Err(Unread {
-                    message: yaml_error::in_words(error),
-                    place: error.location().map(place),
+                let mark = error.location().map(place);
+                let cause =
+                    mark.and_then(|mark| yaml_error::cause(error, yaml, mark.start - start));
+                Err(match cause {
+                    Some((message, at)) => Unread {
+                        message: message.to_owned(),
+                        place: Some(Place {
+                            text,
+                            start: start + at,
+                            length: 1,
+                        }),
+                    },
+                    None => Unread {
+                        message: yaml_error::in_words(error),
+                        place: mark,
+                    },
                 })
             }
         }

@@ -161,6 +161,15 @@ impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Visit<V> {
     }
 }
 
+/// Readers of values that are no maps.
+macro_rules! nothing {
+    ($($read:ident)+) => {
+        $(fn $read<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            Err(nothing(&visitor))
+        })+
+    };
+}
+
 /// The content of a variant that is only named: no fields are given.
 struct Bare;
 
@@ -175,15 +184,44 @@ impl<'de> Deserializer<'de> for Bare {
         visitor.visit_none()
     }
 
-    /// A name is no map that may be left out.
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        Err(de::Error::invalid_type(de::Unexpected::Unit, &visitor))
+    nothing! {
+        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
+        deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64 deserialize_str deserialize_string deserialize_seq
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        Err(nothing(&visitor))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        _length: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        Err(nothing(&visitor))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        Err(nothing(&visitor))
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        i128 u128 char bytes byte_buf unit unit_struct tuple_struct map struct identifier ignored_any
     }
+}
+
+/// Nothing stands where `needed` is, which is no map that may be left out.
+fn nothing(needed: &dyn de::Expected) -> DecodeError {
+    de::Error::invalid_type(de::Unexpected::Unit, needed)
 }
 
 #[cfg(test)]
@@ -240,6 +278,11 @@ mod tests {
     fn a_wrong_choice_is_marked() {
         for (yaml, message, marked) in [
             ("rnig", "unknown choice `rnig`", Some("rnig")),
+            (
+                "share",
+                "share: found nothing, needed a number",
+                Some("share"),
+            ),
             ("{rnig: {}}", "unknown choice `rnig`", Some("rnig")),
             ("regular", "regular: missing key `degree`", Some("regular")),
             (

@@ -5,6 +5,7 @@ use serde_yaml::{Error, ExternalMessageSource, MessageFormatter, Options, UserMe
 
 use crate::config::brief::brief;
 
+mod cause;
 mod form;
 
 /// How deep maps and lists may lie in each other.
@@ -27,6 +28,20 @@ pub(crate) fn options() -> Options {
             max_aliases: MOST_ALIASES,
             max_anchors: MOST_ALIASES,
         },
+    }
+}
+
+/// What is wrong with `yaml` and at which byte, if the cause is known to lie elsewhere than at the `mark` of the error.
+pub(crate) fn cause(error: &Error, yaml: &str, mark: usize) -> Option<(&'static str, usize)> {
+    match error {
+        Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => {
+            cause(error, yaml, mark)
+        }
+        Error::ExternalMessage { source, .. } => match source.as_ref() {
+            ExternalMessageSource::Parser(error) => cause::of(error.kind(), yaml, mark),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

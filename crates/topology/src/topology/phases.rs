@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Overlays that follow one another, each on all nodes or some; the last one stays.
+/// Overlays that follow one another, each on all nodes or some; the last one stays to the end of the run.
 ///
 /// Written as a list, or as `{list: [..], outside: frozen}`.
 ///
@@ -27,7 +27,7 @@ pub struct Phases {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// For how many rounds; only the last phase may leave it out.
+    /// For how many rounds; only the last phase may leave it out. It stays to the end of the run, whatever its rounds are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<usize>,
     /// The nodes that are linked.

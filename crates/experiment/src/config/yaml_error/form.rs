@@ -2,7 +2,7 @@
 
 use serde_yaml::granit_parser::ErrorKind;
 
-use super::TOO_DEEP;
+use super::{TOO_DEEP, cause};
 use crate::config::brief::{brief, is_hidden};
 
 /// What is wrong with the form of a text.
@@ -93,11 +93,7 @@ fn of_lines(kind: &ErrorKind) -> Option<&'static str> {
         | ErrorKind::InvalidFlowScalarIndent => {
             "this line is not indented like those that it belongs to"
         }
-        ErrorKind::TabNotAllowed
-        | ErrorKind::TabInBlockIndentation
-        | ErrorKind::TabAtBlockScalarStart
-        | ErrorKind::TabInIndentation
-        | ErrorKind::TabInPlainScalar => "found a tab, needed blanks",
+        kind if cause::is_of_tabs(kind) => cause::TAB,
         ErrorKind::UnexpectedEofBlockSequence
         | ErrorKind::UnexpectedEofBlockMapping
         | ErrorKind::UnexpectedEof
