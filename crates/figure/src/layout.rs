@@ -27,7 +27,9 @@ impl Figure {
         shapes.extend(self.grid(&ranges, frame));
         let curves = self.curves.iter();
         let place = |point: Point, value: f64| frame_place(&ranges, frame, point.x, value);
-        let bands = curves.clone().filter_map(|curve| self.band(curve, &place));
+        let bands = curves
+            .clone()
+            .flat_map(|curve| self.band(curve, ranges.y.low, &place));
         let lines = curves.flat_map(|curve| self.lines(curve, &place));
         shapes.push(Shape::Clipped {
             frame,
@@ -191,22 +193,28 @@ impl Figure {
         })
     }
 
-    /// The band of a curve, if it has one.
-    fn band(&self, curve: &Curve, place: &impl Fn(Point, f64) -> Place) -> Option<Shape> {
+    /// The band of a curve, if it has one, broken where points have no place. On a logarithmic axis a band that reaches 0 or less
+    /// goes down to `lowest`, the lower end of the axis.
+    fn band(&self, curve: &Curve, lowest: f64, place: &impl Fn(Point, f64) -> Place) -> Vec<Shape> {
         let scale = self.y.scale;
         let is_there =
-            |point: &&Point| self.holds(point) && scale.holds(point.low) && scale.holds(point.high);
-        let points: Vec<&Point> = curve.points.iter().filter(is_there).collect();
-        if points.iter().all(|point| point.low == point.high) {
-            return None;
-        }
-        let upper = points.iter().map(|point| place(**point, point.high));
-        let lower = points.iter().rev().map(|point| place(**point, point.low));
-        Some(Shape::Area(Area {
-            corners: upper.chain(lower).collect(),
-            colour: curve.style.colour(),
-            opacity: BAND,
-        }))
+            |point: &Point| self.holds(point) && point.low.is_finite() && scale.holds(point.high);
+        let has_width = |part: &&[Point]| part.iter().any(|point| point.low != point.high);
+        let low = |point: &Point| match scale.holds(point.low) {
+            true => point.low,
+            false => lowest,
+        };
+        let area = |part: &[Point]| {
+            let upper = part.iter().map(|point| place(*point, point.high));
+            let lower = part.iter().rev().map(|point| place(*point, low(point)));
+            Shape::Area(Area {
+                corners: upper.chain(lower).collect(),
+                colour: curve.style.colour(),
+                opacity: BAND,
+            })
+        };
+        let parts = curve.points.split(|point| !is_there(point));
+        parts.filter(has_width).map(area).collect()
     }
 
     /// The line of a curve, broken where points have no place.

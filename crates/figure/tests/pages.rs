@@ -249,6 +249,33 @@ fn a_wide_band_does_not_flatten_the_curves() {
 }
 
 #[test]
+fn a_band_holds_its_curve_also_where_it_reaches_below_a_logarithmic_axis() {
+    let mut figure = figure(85.0);
+    figure.curves.truncate(1);
+    figure.y.scale = Scale::Logarithmic;
+    for point in &mut figure.curves[0].points[5..8] {
+        point.low = -1.0;
+    }
+    figure.curves[0].points[15].y = f64::NAN;
+    let svg = figure.svg();
+    // The page is the first polygon; the band is broken where the curve is.
+    let bands: Vec<&str> = svg
+        .lines()
+        .filter(|line| line.contains("fill-opacity"))
+        .collect();
+    assert_eq!(bands.len(), 2, "{svg}");
+    let corners = |band| numbers(band, "polygon", "points").len() / 2;
+    assert_eq!((corners(bands[0]), corners(bands[1])), (2 * 15, 2 * 5));
+    // The lower edge comes back from the last point; the axis ends at the height of its corner.
+    let band = numbers(bands[0], "polygon", "points");
+    let low = |point: usize| band[2 * (29 - point) + 1];
+    let frame = numbers(&svg, "polyline", "points");
+    let bottom = frame.chunks(2).map(|pair| pair[1]).fold(0.0, f64::max);
+    assert!(low(6) > low(4) && low(6) <= bottom, "{svg}");
+    assert_eq!((low(5), low(7)), (low(6), low(6)));
+}
+
+#[test]
 fn texts_are_escaped() {
     let mut figure = figure(85.0);
     figure.y.title = "<a> & \"b\"".to_owned();

@@ -39,6 +39,8 @@ pub(crate) struct Clients {
 #[derive(Debug, Serialize)]
 struct RunClients {
     group: usize,
+    /// `, seed 1` if the group has several runs, of which this is one.
+    seed: String,
     /// The evaluations of the curves.
     rounds: Vec<i64>,
     /// For each client its accuracies at these rounds in thousandths, -1 where there is none.
@@ -71,7 +73,8 @@ impl Clients {
     pub(crate) fn of(groups: &[Group<'_>]) -> Result<Self, ReportError> {
         let mut all = Self::default();
         let mut numbers = 0;
-        for (group, run) in groups.iter().map(Group::first).enumerate() {
+        for (index, group) in groups.iter().enumerate() {
+            let run = group.first();
             let Some((rounds, curves)) = curves(run)? else {
                 continue;
             };
@@ -86,8 +89,10 @@ impl Clients {
             let own_share = overlay.as_ref().and_then(|overlay| own_share(run, overlay));
             let overlay = overlay.and_then(|overlay| ends(&overlay));
             let names = run.names()?;
+            let seed = run.settings.seed().filter(|_| group.runs.len() > 1);
             let run = RunClients {
-                group,
+                group: index,
+                seed: seed.map_or_else(String::new, |seed| format!(", seed {seed}")),
                 rounds,
                 curves,
                 views,
@@ -108,6 +113,10 @@ impl Clients {
                     they hold, their neighbours, the labels that they and their neighbours hold together, and what is left \
                     of a client's own model after ten mixings without training: more where the overlay mixes slowly. A click \
                     on a client, here or in the picture of an overlay, shows more.";
+        let seed = match (self.runs.as_slice(), first.seed.strip_prefix(", ")) {
+            ([_], Some(seed)) => format!(" They are the clients of {seed}."),
+            _ => String::new(),
+        };
         let body = html! {
             @if self.runs.len() > 1 {
                 div class="switches" {
@@ -123,7 +132,7 @@ impl Clients {
         Some(Section {
             id: "worst-clients",
             heading: "The worst clients",
-            lead: lead.to_owned(),
+            lead: format!("{lead}{seed}"),
             body,
             charts: Vec::new(),
         })
@@ -131,7 +140,7 @@ impl Clients {
 }
 
 fn option(run: &RunClients, groups: &[Group<'_>]) -> Markup {
-    html! { option value=(run.group) { (groups[run.group].label) } }
+    html! { option value=(run.group) { (groups[run.group].label) (run.seed) } }
 }
 
 /// The index of `item` among `items`, where it is put if it is not there.

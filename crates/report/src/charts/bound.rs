@@ -1,6 +1,6 @@
 //! What theorems bound, and the bounds, over the course of the runs.
 
-use super::curve::ROUNDS;
+use super::curve::{ROUNDS, positive};
 use crate::document::chart::{Chart, trace_group};
 use crate::document::escape::plot_text;
 use crate::document::palette;
@@ -41,8 +41,6 @@ fn of(name: &str, groups: &[Group<'_>]) -> Chart {
 
 /// A line of a group where it has a place on a logarithmic axis.
 fn line(index: usize, group: &Group<'_>, values: &[Option<f64>], is_bound: bool) -> Value {
-    let positive = |value: &Option<f64>| value.filter(|value| *value > 0.0);
-    let values: Vec<Option<f64>> = values.iter().map(positive).collect();
     let (name, width, dash) = match is_bound {
         true => ("bound".to_owned(), 1.6, "dot"),
         false => (plot_text(&group.label), 2.6, palette::dash(index)),
@@ -52,7 +50,7 @@ fn line(index: usize, group: &Group<'_>, values: &[Option<f64>], is_bound: bool)
         "mode": "lines",
         "name": name,
         "x": group.curves.rounds,
-        "y": significant_values(&values, 5),
+        "y": significant_values(&positive(values), 5),
         "line": { "width": width, "color": palette::colour(index), "dash": dash },
         "legendgroup": trace_group(index),
     });

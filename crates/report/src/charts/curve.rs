@@ -4,7 +4,7 @@ use crate::document::chart::{Chart, trace_group};
 use crate::document::escape::plot_text;
 use crate::document::palette;
 use crate::document::quantity_text::significant_values;
-use crate::runs::curves::{Band, Bands, CurveWithBands, Curves};
+use crate::runs::curves::{Bands, Curves};
 use crate::runs::group::Group;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub(crate) fn accuracy(groups: &[Group<'_>]) -> Chart {
     let mut traces = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         let curves = &group.curves;
-        traces.extend(mean(index, group, &curves.accuracy));
+        traces.extend(mean(index, group, &curves.accuracy.mean));
         if curves.mean_model_accuracy.iter().any(Option::is_some) {
             traces.push(mean_model(index, curves));
         }
@@ -35,7 +35,7 @@ pub(crate) fn accuracy(groups: &[Group<'_>]) -> Chart {
 
 /// Mean test loss of every group.
 pub(crate) fn loss(groups: &[Group<'_>]) -> Chart {
-    let traces = means(groups, |curves| curves.loss.clone());
+    let traces = means(groups, |curves| curves.loss.mean.clone());
     let axis = json!({ "title": { "text": "test loss" } });
     let about = ("loss", "Test loss: mean of all clients", 340);
     Chart::over(ROUNDS, axis, about, traces)
@@ -43,7 +43,7 @@ pub(crate) fn loss(groups: &[Group<'_>]) -> Chart {
 
 /// Consensus distance of every group on a logarithmic axis, which does not show an exact agreement.
 pub(crate) fn consensus(groups: &[Group<'_>]) -> Chart {
-    let traces = means(groups, |curves| positive(&curves.consensus));
+    let traces = means(groups, |curves| positive(&curves.consensus.mean));
     let scale = if traces.is_empty() { "linear" } else { "log" };
     let title = "consensus distance";
     let axis = json!({ "title": { "text": title }, "type": scale, "exponentformat": "power" });
@@ -79,38 +79,24 @@ pub(crate) fn bands(groups: &[Group<'_>]) -> AllBands {
     AllBands {
         accuracy: of(|curves| curves.accuracy.bands.clone()),
         loss: of(|curves| curves.loss.bands.clone()),
-        consensus: of(|curves| positive(&curves.consensus).bands),
+        consensus: of(|curves| curves.consensus.bands.clone()),
     }
 }
 
-/// The curve where it has a place on a logarithmic axis.
-fn positive(curve: &CurveWithBands) -> CurveWithBands {
-    let kept = |values: &[Option<f64>]| {
-        let positive = |value: &Option<f64>| value.filter(|value| *value > 0.0);
-        values.iter().map(positive).collect()
-    };
-    let band = |band: &Band| Band {
-        low: kept(&band.low),
-        high: kept(&band.high),
-    };
-    CurveWithBands {
-        mean: kept(&curve.mean),
-        bands: Bands {
-            interval: band(&curve.bands.interval),
-            quantiles: Band::default(),
-            range: band(&curve.bands.range),
-        },
-    }
+/// The values that have a place on a logarithmic axis.
+pub(super) fn positive(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let positive = |value: &Option<f64>| value.filter(|value| *value > 0.0);
+    values.iter().map(positive).collect()
 }
 
-fn means(groups: &[Group<'_>], curve: fn(&Curves) -> CurveWithBands) -> Vec<Value> {
+fn means(groups: &[Group<'_>], curve: fn(&Curves) -> Vec<Option<f64>>) -> Vec<Value> {
     let trace = |(index, group): (usize, &Group<'_>)| mean(index, group, &curve(&group.curves));
     groups.iter().enumerate().filter_map(trace).collect()
 }
 
 /// The line of a group, unless nothing is known of it.
-fn mean(index: usize, group: &Group<'_>, curve: &CurveWithBands) -> Option<Value> {
-    if curve.mean.iter().all(Option::is_none) {
+fn mean(index: usize, group: &Group<'_>, values: &[Option<f64>]) -> Option<Value> {
+    if values.iter().all(Option::is_none) {
         return None;
     }
     Some(json!({
@@ -118,7 +104,7 @@ fn mean(index: usize, group: &Group<'_>, curve: &CurveWithBands) -> Option<Value
         "mode": "lines",
         "name": plot_text(&group.label),
         "x": group.curves.rounds,
-        "y": significant_values(&curve.mean, 5),
+        "y": significant_values(values, 5),
         "line": { "width": 2.6, "color": palette::colour(index), "dash": palette::dash(index) },
         "meta": MEAN,
         "legendgroup": trace_group(index),

@@ -62,8 +62,13 @@ pub(crate) fn lambda(lambda: f64) -> String {
 }
 
 /// The range of λ over several overlays, one figure where they print alike.
-pub(crate) fn lambda_range(range: Option<(f64, f64)>) -> String {
-    match range.map(|(low, high)| (lambda(low), lambda(high))) {
+pub(crate) fn lambda_range(of: Option<(f64, f64)>) -> String {
+    range(of, lambda)
+}
+
+/// A range of figures that are written by `figure`, one where they print alike.
+pub(crate) fn range(range: Option<(f64, f64)>, figure: fn(f64) -> String) -> String {
+    match range.map(|(low, high)| (figure(low), figure(high))) {
         None => UNKNOWN.to_owned(),
         Some((low, high)) if low == high => low,
         Some((low, high)) => format!("{low} to {high}"),

@@ -71,7 +71,17 @@ impl<'a> Group<'a> {
 
     /// Smallest and largest λ of the runs' overlays.
     pub(crate) fn lambda(&self) -> Option<(f64, f64)> {
-        let known = || self.runs.iter().filter_map(|run| run.lambda());
+        self.range(RecordedRun::lambda)
+    }
+
+    /// Smallest and largest mean degree of the runs' overlays.
+    pub(crate) fn degree(&self) -> Option<(f64, f64)> {
+        self.range(|run| Some(run.overlay_summary.as_ref()?.degree.mean))
+    }
+
+    /// Smallest and largest of a figure that runs have.
+    fn range(&self, figure: fn(&RecordedRun) -> Option<f64>) -> Option<(f64, f64)> {
+        let known = || self.runs.iter().copied().filter_map(figure);
         Some((known().reduce(f64::min)?, known().reduce(f64::max)?))
     }
 

@@ -1,6 +1,6 @@
 //! The figures of every group in one table.
 
-use crate::document::quantity_text::{bytes, figure, lambda_range, mean, percent, seconds};
+use crate::document::quantity_text::{bytes, figure, lambda_range, mean, percent, range, seconds};
 use crate::document::swatch;
 use crate::runs::group::Group;
 use maud::{Markup, html};
@@ -104,12 +104,15 @@ fn columns<'a>(groups: &[Group<'_>]) -> Vec<Column<'a>> {
             |group| group.final_figure(|last| last.bytes_busiest_node),
             bytes,
         ),
-        column(
-            "degree",
-            "mean number of neighbours",
-            |group| Some(group.first().overlay_summary.as_ref()?.degree.mean),
-            often_whole,
-        ),
+        Column {
+            text: Box::new(|group| range(group.degree(), mean)),
+            ..column(
+                "degree",
+                "mean number of neighbours",
+                |group| group.degree().map(|(_, high)| high),
+                often_whole,
+            )
+        },
         column(
             "rounds",
             "rounds up to the last evaluation",

@@ -96,3 +96,27 @@ fn a_browser_draws_every_plot_and_follows_the_reader() {
         11
     );
 }
+
+/// Draws the edges of a band that reaches below 0 and of one with a gap, as on a logarithmic axis, and writes them into the page.
+const BANDS: &str = r#"<script>
+  const mean = { x: [0, 1, 2, 3, 4], y: [null, 0.3, 0.2, 0.4, 0.5] };
+  const band = { low: [0, 0.1, -1, 0.2, 0.3], high: [0, 0.5, 2, 0.6, 0.7] };
+  document.body.dataset.clamped = JSON.stringify(bandAbove(mean, band, 0.05));
+  const broken = { low: [0.1, 0.2, null, 0.3, 0.4], high: [1, 2, null, 3, 4] };
+  document.body.dataset.parts = JSON.stringify(bandTraces(mean, broken).map(({ y }) => y));
+</script></body></html>"#;
+
+#[test]
+#[ignore = "needs Chromium"]
+fn a_band_has_both_edges_or_none_on_a_logarithmic_axis() {
+    let folder = TempDir::new().unwrap();
+    let page = grid(&folder);
+    let end = page.rfind("</body>").unwrap();
+    let dom = drawn(&(page[..end].to_owned() + BANDS), &folder);
+    let clamped = "{\"low\":[null,0.1,0.05,0.2,0.3],\"high\":[null,0.5,2,0.6,0.7]}";
+    let parts = "[[0.1,0.2,null,null,null],[1,2,null,null,null],[null,null,null,0.3,0.4],[null,null,null,3,4]]";
+    for (name, expected) in [("clamped", clamped), ("parts", parts)] {
+        let expected = format!("data-{name}=\"{}\"", expected.replace('"', "&quot;"));
+        assert!(dom.contains(&expected), "{expected}");
+    }
+}

@@ -92,6 +92,33 @@ fn two_seeds_say_how_sure_a_difference_is() {
 }
 
 #[test]
+fn figures_of_several_seeds_are_of_all_of_them_or_name_the_seed() {
+    let folder = TempDir::new().unwrap();
+    let fixture = |seed| {
+        Fixture {
+            clients: 20,
+            rounds: 2,
+            topology: "{erdos_renyi: {p: 0.4}}",
+            seed,
+            ..Fixture::default()
+        }
+        .write(folder.path())
+    };
+    let several = page(&[fixture(1), fixture(2)], &folder);
+    let table = several.split("<section id=\"table\">").nth(1).unwrap();
+    let cells = table
+        .split("</tbody>")
+        .next()
+        .unwrap()
+        .split("<td ")
+        .skip(1);
+    let ranges: Vec<&str> = cells.filter(|cell| cell.contains(" to ")).collect();
+    assert_eq!(ranges.len(), 2, "λ and the degree: {ranges:?}");
+    assert!(several.contains("They are the clients of seed 1."));
+    assert_eq!(data(&several)["clients"]["runs"][0]["seed"], ", seed 1");
+}
+
+#[test]
 fn one_setting_that_varies_needs_no_switches_beside_those_of_the_runs() {
     let folder = TempDir::new().unwrap();
     let page = page(&sweep(folder.path(), 10, 1), &folder);

@@ -48,12 +48,19 @@ const drawReport = async (signal) => {
     const all = page.bands && id in page.bands ? own.flatMap((trace) => (trace.meta === "mean" ? withBand(trace, id) : [trace])) : own;
     return all.map((trace) => themedTrace(trace, id, colour));
   };
+  const isLogarithmic = (id) => state.logY || page.charts[id].layout.yaxis.type === "log";
+  const lowest = (id) => {
+    const lines = page.charts[id].data.map(({ y }) => y);
+    const edges = page.bands[id].map((bands) => bands[state.band]?.low ?? []);
+    return [...lines, ...edges].flat().reduce((least, value) => (value > 0 ? Math.min(least, value) : least), Infinity);
+  };
   const withBand = (mean, id) => {
     const band = page.bands[id][groupOf(mean)][state.band];
+    const drawn = isLogarithmic(id) ? bandAbove(mean, band, lowest(id)) : band;
     mean.hovertext = inWords(mean, band, id === "accuracy");
     mean.hovertemplate = "%{hovertext}";
     const judged = id !== "consensus" && page.groups[groupOf(mean)].otherEnd;
-    return [...bandTraces(mean, band), mean, ...(judged ? [endMark(mean)] : [])];
+    return [...bandTraces(mean, drawn), mean, ...(judged ? [endMark(mean)] : [])];
   };
 
   const themedTrace = (trace, id, colour) => {

@@ -72,7 +72,7 @@ const connectClients = (page) => {
     panel.dataset.client = client;
     panel.replaceChildren();
     const name = clientName(client);
-    element("h3", `${name[0].toUpperCase()}${name.slice(1)} of ${page.groups[run.group].label}`, panel);
+    element("h3", `${name[0].toUpperCase()}${name.slice(1)} of ${page.groups[run.group].label}${run.seed}`, panel);
     element("p", `Final accuracy ${percent(last(client))}; below, from 0 to 100 % over ${run.rounds[run.rounds.length - 1]} rounds.`, panel);
     panel.insertAdjacentHTML("beforeend", curve(client));
     if (run.holdings !== null) element("p", `${examples(client)} examples: ${pairs(client).map(([label, count]) => `${count} of ${labelName(label)}`).join(", ") || "none"}.`, panel);
