@@ -39,6 +39,20 @@ pub enum TableError {
         /// The figures that the runs recorded.
         known: Vec<String>,
     },
+    /// Seconds on a network are asked for, and no run describes one.
+    #[error("`{written}` is not known, as these runs have no `network`")]
+    NoNetwork {
+        /// What was asked for.
+        written: String,
+    },
+    /// The best value is asked for of the setting that repeats the rows.
+    #[error(
+        "--best {written}: rows are means over {written}, of which none is the best; name another setting in --best or --over"
+    )]
+    BestOfRepetitions {
+        /// The setting.
+        written: String,
+    },
     /// Runs that would be taken as repetitions of each other differ in more than they may.
     #[error(
         "the runs of the row {row} differ in {}; name it in --by, --over or --best",

@@ -107,7 +107,7 @@ impl Name {
     }
 }
 
-/// The paths at which `runs` differ, without those that `named` stand for and those below another one.
+/// The paths at which `runs` differ, without those that `named` stand for and those below one at which they differ, named or not.
 pub(crate) fn differing(runs: &[Fields], named: &[&Name]) -> Vec<String> {
     let is_named = |path: &String| named.iter().any(|name| name.paths.contains(path));
     let mut found: Vec<String> = Vec::new();
@@ -117,10 +117,11 @@ pub(crate) fn differing(runs: &[Fields], named: &[&Name]) -> Vec<String> {
         let is_below = found
             .iter()
             .any(|above| path.starts_with(&format!("{above}.")));
-        if differs && !is_named(&path) && !is_below {
+        if differs && !is_below {
             found.push(path);
         }
     }
+    found.retain(|path| !is_named(path));
     found
 }
 
@@ -211,6 +212,10 @@ mod tests {
         assert_eq!(differing(&runs, &[]), ["algorithm", "seed", "topology"]);
         let seed = Name::find("seed", &runs).unwrap();
         assert_eq!(differing(&runs, &[&seed]), ["algorithm", "topology"]);
+        let [algorithm, topology] =
+            ["algorithm", "topology"].map(|name| Name::find(name, &runs).unwrap());
+        let named = [&algorithm, &seed, &topology];
+        assert_eq!(differing(&runs, &named), Vec::<String>::new());
         assert_eq!(differing(&runs[..1], &[]), Vec::<String>::new());
     }
 }

@@ -1,6 +1,6 @@
 //! A table in words.
 
-use meshfold_experiment::results::FigureKind;
+use meshfold_experiment::results::{FigureKind, more_is_better};
 use meshfold_statistics::{Estimate, Paired};
 
 use crate::table::{Outcome, Row, Table};
@@ -154,7 +154,7 @@ fn is_best(row: &Row, table: &Table) -> bool {
         Outcome::Figure(estimate) => estimate.map(|estimate| estimate.mean),
         Outcome::Target(_) => None,
     };
-    let sign = if FigureKind::of(&table.request.metric).more_is_better() {
+    let sign = if more_is_better(&table.request.metric) {
         1.0
     } else {
         -1.0

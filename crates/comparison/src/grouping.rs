@@ -1,6 +1,6 @@
 //! Runs that repeat each other under other seeds, taken together.
 
-use meshfold_experiment::results::FigureKind;
+use meshfold_experiment::results::more_is_better;
 use meshfold_statistics::Estimate;
 
 use crate::at::At;
@@ -102,11 +102,7 @@ impl<'a> Group<'a> {
 
 /// Of the groups with the same keys the one with the best mean of `on`, the first of equal ones.
 pub(crate) fn best_of<'a>(groups: &[Group<'a>], over: &Name, on: &str, at: &At) -> Vec<Group<'a>> {
-    let sign = if FigureKind::of(on).more_is_better() {
-        1.0
-    } else {
-        -1.0
-    };
+    let sign = if more_is_better(on) { 1.0 } else { -1.0 };
     let score = |group: &Group<'_>| {
         let mean = group
             .estimate(over, on, at)

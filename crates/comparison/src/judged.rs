@@ -1,6 +1,6 @@
 //! One run, with the numbers that a table takes of it.
 
-use meshfold_experiment::results::{FigureKind, Figures, RecordedRun};
+use meshfold_experiment::results::{Figures, Progress, RecordedRun, reaches};
 
 use crate::at::At;
 use crate::error::TableError;
@@ -39,10 +39,14 @@ impl Judged {
 
     /// The first evaluation at which `metric` is at least `target`, or at most if less is better.
     pub(crate) fn reaching(&self, metric: &str, target: f64) -> Option<&Figures> {
-        let kind = FigureKind::of(metric);
-        let is_there = |value: f64| kind.reaches(value, target);
+        let is_there = |value: f64| reaches(metric, value, target);
         let mut figures = self.figures.iter();
         figures.find(|figures| figures.get(metric).is_some_and(|value| is_there(*value)))
+    }
+
+    /// Whether it is known if the run reaches `target`: more rounds may still bring an unfinished one there.
+    pub(crate) fn knows_reaching(&self, metric: &str, target: f64) -> bool {
+        self.is_finished || self.reaching(metric, target).is_some()
     }
 }
 
@@ -54,6 +58,11 @@ pub(crate) fn expect_figure(metric: &str, runs: &[Judged]) -> Result<(), TableEr
     };
     if names().any(|name| name == metric) {
         return Ok(());
+    }
+    if metric == Progress::Seconds.figure() {
+        return Err(TableError::NoNetwork {
+            written: metric.to_owned(),
+        });
     }
     let known: std::collections::BTreeSet<&String> = names().collect();
     Err(TableError::UnknownFigure {

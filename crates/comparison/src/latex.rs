@@ -29,6 +29,8 @@ pub fn latex(grid: &Grid) -> String {
 fn cells(row: &GridRow, words: usize) -> Vec<String> {
     let cell = |(place, cell): (usize, &String)| match row.is_best && place == words + 1 {
         true => format!("\\textbf{{{}}}", escaped(cell)),
+        // After `\\` and `\midrule` a bracket or an asterisk would be an option of these.
+        false if cell.starts_with(['[', '*']) => format!("{{}}{}", escaped(cell)),
         false => escaped(cell),
     };
     row.cells.iter().enumerate().map(cell).collect()
@@ -44,6 +46,7 @@ fn escaped(text: &str) -> String {
             '~' => escaped += "\\textasciitilde{}",
             '^' => escaped += "\\textasciicircum{}",
             '<' => escaped += "$<$",
+            '>' => escaped += "$>$",
             '±' => escaped += "$\\pm$",
             '–' => escaped += "--",
             other => escaped.push(other),
@@ -76,5 +79,14 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+    }
+
+    #[test]
+    fn a_list_at_the_start_of_a_row_is_no_option_of_the_line_before() {
+        let row = GridRow {
+            cells: ["[4, 8]", "> 3"].map(str::to_owned).to_vec(),
+            is_best: false,
+        };
+        assert_eq!(cells(&row, 1), ["{}[4, 8]", "$>$ 3"]);
     }
 }

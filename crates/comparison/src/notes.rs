@@ -119,8 +119,12 @@ fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
     groups.iter().filter_map(say).collect()
 }
 
-/// For each row the values of `over` that other rows have, and that it lacks or whose run has no figure yet.
+/// For each row the values of `over` that other rows have, and that it lacks or whose run has no figure yet. Rows that `over` tells
+/// apart have one value each and lack none.
 fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
+    if request.by.contains(&request.over) {
+        return Vec::new();
+    }
     let value = |run: &&Judged| text(run.fields.get(over));
     let all: BTreeSet<String> = groups
         .iter()
@@ -128,12 +132,10 @@ fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
         .collect();
     let lacks = |group: &Group<'_>| {
         let there: BTreeSet<String> = match request.at {
-            At::Target(_) => group
-                .runs
-                .iter()
-                .filter(|run| run.is_finished)
-                .map(value)
-                .collect(),
+            At::Target(target) => {
+                let is_known = |run: &&&Judged| run.knows_reaching(&request.metric, target);
+                group.runs.iter().filter(is_known).map(value).collect()
+            }
             _ => {
                 let values = group.values(over, &request.metric, &request.at);
                 values.into_iter().map(|(over, _)| over).collect()

@@ -12,7 +12,7 @@ use crate::fields::{Fields, Name, differing};
 use crate::grouping::{Group, Names, best_of};
 use crate::judged::{Judged, expect_figure};
 use crate::notes::notes;
-use crate::only::only_chosen;
+use crate::only::{is_same, only_chosen};
 use crate::request::Request;
 
 /// Rows about runs.
@@ -51,7 +51,7 @@ pub enum Outcome {
 /// How many runs reached a target, and what it took those that did.
 #[derive(Clone, Copy, Debug)]
 pub struct Reaching {
-    /// Runs of the row.
+    /// Runs of the row that are finished or have reached it.
     pub runs: usize,
     /// Those that reached it.
     pub reached: usize,
@@ -109,6 +109,11 @@ impl Table {
         let runs: Vec<Judged> = runs.iter().map(Judged::of).collect::<Result<_, _>>()?;
         let runs = only_chosen(runs, &request.only)?;
         let names = names(&runs, &request)?;
+        if request.best.as_ref() == Some(&request.over) {
+            return Err(TableError::BestOfRepetitions {
+                written: request.over,
+            });
+        }
         expect_figure(&request.metric, &runs)?;
         let on = &deciding(&request, &runs);
         expect_figure(on, &runs)?;
@@ -171,6 +176,7 @@ fn row(group: &Group<'_>, over: &Name, request: &Request) -> Row {
 }
 
 fn reaching(runs: &[&Judged], metric: &str, target: f64) -> Reaching {
+    let is_known = |run: &&&Judged| run.knows_reaching(metric, target);
     let first = |run: &&Judged| run.reaching(metric, target).cloned();
     let there: Vec<Figures> = runs.iter().filter_map(first).collect();
     let cost = |way: Progress| {
@@ -180,7 +186,7 @@ fn reaching(runs: &[&Judged], metric: &str, target: f64) -> Reaching {
         Estimate::of(&costs.collect::<Vec<f64>>())
     };
     Reaching {
-        runs: runs.len(),
+        runs: runs.iter().filter(is_known).count(),
         reached: there.len(),
         rounds: cost(Progress::Rounds),
         bytes: cost(Progress::Bytes),
@@ -206,16 +212,16 @@ fn compare(
     request: &Request,
 ) -> Result<(), TableError> {
     let known: BTreeSet<&String> = groups.iter().map(|group| &group.keys[place]).collect();
-    if !known.iter().any(|known| *known == value) {
+    let Some(value) = known.iter().find(|known| is_same(value, known)) else {
         return Err(TableError::NoBaseline {
             field: request.by[place].clone(),
             value: value.to_owned(),
             known: known.into_iter().cloned().collect(),
         });
-    }
+    };
     for (row, group) in rows.iter_mut().zip(groups) {
         let mut keys = group.keys.clone();
-        keys[place] = value.to_owned();
+        keys[place] = (*value).clone();
         let baseline = groups.iter().find(|other| other.keys == keys);
         let Some(baseline) = baseline.filter(|_| group.keys != keys) else {
             continue;

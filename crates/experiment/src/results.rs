@@ -40,7 +40,7 @@ pub use claim::{Claim, Holder, Process};
 pub use client_scores::ClientViews;
 pub use client_table::ClientScore;
 pub use evaluation_log::{Evaluation, RecordedSpread};
-pub use figure_kind::FigureKind;
+pub use figure_kind::{FigureKind, more_is_better, reaches};
 pub use figures::{Figures, metrics};
 pub use file_states::FileStates;
 pub use final_accuracies::RowAccuracy;

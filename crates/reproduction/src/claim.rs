@@ -25,7 +25,7 @@ pub enum Claim {
         is: f64,
         /// How far off it may be.
         within: f64,
-        /// How far off is still close; 0.06 for numbers up to 1, nothing for others.
+        /// How far off is still close; 0.06 for shares such as accuracies, nothing for others.
         close: Option<f64>,
     },
     /// A value lies between two numbers, the ends included.
@@ -123,6 +123,7 @@ impl Claim {
             return None;
         }
         let mean = |name: &String| values[name].mean();
+        let shown = |name: &String| values[name].shown(unit);
         Some(match self {
             Self::Number {
                 of,
@@ -130,23 +131,28 @@ impl Claim {
                 within,
                 close,
             } => {
-                let (held, text) = number(mean(of), *is, *within, *close, unit);
-                (held, format!("{}{text}", named(of)))
+                let name = named(of);
+                match mean(of) {
+                    Some(found) => {
+                        let (held, text) = number(found, *is, *within, *close, unit);
+                        (held, format!("{name}{text}"))
+                    }
+                    None => {
+                        let (shown, stated) = (shown(of), unit.shown(*is));
+                        (Held::Missed, format!("{name}{shown}, stated: {stated}"))
+                    }
+                }
             }
             Self::Range { of, from, to } => {
                 let is_met = mean(of).is_some_and(|mean| (*from..=*to).contains(&mean));
                 let [from, to] = [from, to].map(|end| unit.shown(*end));
                 (
                     met(is_met),
-                    format!(
-                        "{}{}, stated: {from} to {to}",
-                        named(of),
-                        unit.or_never(mean(of))
-                    ),
+                    format!("{}{}, stated: {from} to {to}", named(of), shown(of)),
                 )
             }
-            Self::Order { of, slack } => Compared::new(of, mean, unit).order(*slack),
-            Self::Alike { of, within } => Compared::new(of, mean, unit).alike(*within),
+            Self::Order { of, slack } => Compared::new(of, values, unit).order(*slack),
+            Self::Alike { of, within } => Compared::new(of, values, unit).alike(*within),
             Self::Lead {
                 of,
                 over,
@@ -158,8 +164,22 @@ impl Claim {
                 let lead = mean(of).zip(others).map(|(first, others)| {
                     first - others.iter().sum::<f64>() / others.len() as f64
                 });
-                let (held, text) = number(lead, *is, *within, *close, unit);
-                (held, format!("{of} leads by {text}"))
+                match lead {
+                    Some(lead) => {
+                        let (held, text) = number(lead, *is, *within, *close, unit);
+                        (held, format!("{of} leads by {text}"))
+                    }
+                    None => {
+                        let compared = [of].into_iter().chain(over);
+                        let compared = compared.map(|name| format!("{name} {}", shown(name)));
+                        let compared: Vec<String> = compared.collect();
+                        let (compared, stated) = (compared.join(", "), unit.shown(*is));
+                        (
+                            Held::Missed,
+                            format!("{of} has no lead: {compared}, stated: {stated}"),
+                        )
+                    }
+                }
             }
         })
     }
@@ -180,19 +200,10 @@ fn met(is_met: bool) -> Held {
     }
 }
 
-fn number(
-    found: Option<f64>,
-    is: f64,
-    within: f64,
-    close: Option<f64>,
-    unit: Unit,
-) -> (Held, String) {
+fn number(found: f64, is: f64, within: f64, close: Option<f64>, unit: Unit) -> (Held, String) {
     let stated = unit.shown(is);
-    let Some(found) = found else {
-        return (Held::Missed, format!("never reached, stated: {stated}"));
-    };
     let close = close
-        .or((is.abs() <= 1.0).then_some(CLOSE_SHARE))
+        .or((unit == Unit::Share).then_some(CLOSE_SHARE))
         .unwrap_or(within);
     // A tolerance of .003 includes .003 as decimals have it.
     let off = (found - is).abs() - 1e-9 * is.abs().max(1.0);
@@ -214,15 +225,20 @@ fn number(
 /// The means of several values, for a claim about how they compare. What is never reached comes after all numbers.
 struct Compared<'a> {
     of: &'a [String],
+    values: &'a BTreeMap<String, Values>,
     means: Vec<f64>,
     unit: Unit,
 }
 
 impl<'a> Compared<'a> {
-    fn new(of: &'a [String], mean: impl Fn(&String) -> Option<f64>, unit: Unit) -> Self {
-        let means = of.iter().map(|name| mean(name).unwrap_or(f64::INFINITY));
-        let means = means.collect();
-        Self { of, means, unit }
+    fn new(of: &'a [String], values: &'a BTreeMap<String, Values>, unit: Unit) -> Self {
+        let mean = |name: &String| values[name].mean().unwrap_or(f64::INFINITY);
+        Self {
+            of,
+            values,
+            means: of.iter().map(mean).collect(),
+            unit,
+        }
     }
 
     /// Whether each is at least the next, up to `slack`.
@@ -253,9 +269,13 @@ impl<'a> Compared<'a> {
 /// `a 0.52, b 0.48`.
 impl fmt::Display for Compared<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, (name, mean)) in self.of.iter().zip(&self.means).enumerate() {
+        for (place, name) in self.of.iter().enumerate() {
             let separator = if place > 0 { ", " } else { "" };
-            write!(f, "{separator}{name} {}", self.unit.shown(*mean))?;
+            write!(
+                f,
+                "{separator}{name} {}",
+                self.values[name].shown(self.unit)
+            )?;
         }
         Ok(())
     }
@@ -289,6 +309,42 @@ mod tests {
         assert_eq!(held(number, &[("value", &[Some(0.9)])]), Some(Held::Missed));
         assert_eq!(held(number, &[("value", &[None])]), Some(Held::Missed));
         assert_eq!(held(number, &[("value", &[])]), None);
+    }
+
+    #[test]
+    fn a_number_that_is_no_share_is_close_only_where_its_claim_says_so() {
+        let number = |close: &str| {
+            let yaml = format!("{{number: {{is: 0.19, within: 0.001{close}}}}}");
+            let claim: Claim = serde_yaml::from_str(&yaml).unwrap();
+            let judged = claim.judge(&values(&[("value", &[Some(0.2321)])]), Unit::Number);
+            judged.map(|(held, _)| held)
+        };
+        assert_eq!(number(""), Some(Held::Missed));
+        assert_eq!(number(", close: 0.05"), Some(Held::Near));
+    }
+
+    #[test]
+    fn a_level_that_some_seeds_reach_is_not_called_never_reached() {
+        let reason = |yaml: &str, of: &[(&str, &[Option<f64>])]| {
+            let claim: Claim = serde_yaml::from_str(yaml).unwrap();
+            claim.judge(&values(of), Unit::Number).unwrap().1
+        };
+        let number = "{number: {is: 12, within: 1}}";
+        assert_eq!(
+            reason(number, &[("value", &[Some(12.0), None, Some(9.0)])]),
+            "reached under 2 of 3 seeds, stated: 12"
+        );
+        assert_eq!(
+            reason(number, &[("value", &[None, None])]),
+            "never, stated: 12"
+        );
+        assert_eq!(
+            reason(
+                "{order: {of: [a, b]}}",
+                &[("a", &[None, Some(3.0)]), ("b", &[Some(2.0)])]
+            ),
+            "in the stated order: a reached under 1 of 2 seeds, b 2"
+        );
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use meshfold_experiment::ConfigError;
 
+use crate::reading::Unread;
+
 /// Why rows cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproductionError {
@@ -54,6 +56,33 @@ pub enum ReproductionError {
         experiment: PathBuf,
         /// The settings asked for.
         settings: String,
+    },
+    /// The runs of a value differ in more than their seeds.
+    #[error(
+        "row {row}, value `{value}`: its runs of {} differ in {}: name the settings of one of them in `only`",
+        .experiment.display(), .differing.join(", ")
+    )]
+    Several {
+        /// The row's id.
+        row: String,
+        /// The value's name.
+        value: String,
+        /// The experiment's file.
+        experiment: PathBuf,
+        /// The settings in which they differ.
+        differing: Vec<String>,
+    },
+    /// A finished run does not have what a value is read from.
+    #[error("row {row}, value `{value}` under seed {seed}: {source}")]
+    Unread {
+        /// The row's id.
+        row: String,
+        /// The value's name.
+        value: String,
+        /// The seed of the run.
+        seed: u64,
+        /// Why.
+        source: Unread,
     },
     /// An experiment cannot be planned.
     #[error("row {row}: the experiment cannot be planned")]

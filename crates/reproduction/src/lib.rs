@@ -27,7 +27,7 @@ pub use ledger::{BySeed, Ledger, Measured};
 pub use outcome::{ReadOut, RowOutcome, Values};
 pub use page::page;
 pub use planned::{Planned, PlannedReading, PlannedRow, PlannedValue, Planning};
-pub use reading::Reading;
+pub use reading::{Reading, Unread};
 pub use rows::{Alternative, Row, Rows, Value};
 pub use table::{refreshed, table};
 pub use verdict::Verdict;

@@ -6,7 +6,9 @@ use meshfold_experiment::RunPlan;
 use meshfold_experiment::results::Figures;
 use meshfold_statistics::Estimate;
 
-use crate::planned::{PlannedReading, PlannedRow};
+use crate::error::ReproductionError;
+use crate::planned::{PlannedRow, PlannedValue};
+use crate::reading::Unread;
 use crate::rows::Row;
 use crate::shown::Unit;
 use crate::verdict::Verdict;
@@ -64,6 +66,16 @@ impl Values {
         self.estimate().map(|estimate| estimate.mean)
     }
 
+    /// The mean in `unit`; under how many seeds a level was reached if not under each.
+    pub(crate) fn shown(&self, unit: Unit) -> String {
+        let reached = self.by_seed.iter().filter(|(_, value)| value.is_some());
+        match (self.mean(), reached.count()) {
+            (Some(mean), _) => unit.shown(mean),
+            (None, 0) => "never".to_owned(),
+            (None, some) => format!("reached under {some} of {} seeds", self.by_seed.len()),
+        }
+    }
+
     /// The mean and how the seeds spread.
     pub fn estimate(&self) -> Option<Estimate> {
         let values: Option<Vec<f64>> = self.by_seed.iter().map(|(_, value)| *value).collect();
@@ -73,19 +85,30 @@ impl Values {
 
 impl<'a> RowOutcome<'a> {
     /// What runs say of `row`. `records` are the records of a run by its place among the plans, if it is finished.
+    ///
+    /// # Errors
+    /// [`ReproductionError::Unread`].
     pub fn of(
         row: &PlannedRow<'a>,
         plans: &[RunPlan],
         records: &dyn Fn(usize) -> Option<Vec<Figures>>,
-    ) -> Self {
-        let readings = row.readings.iter();
-        let readings = readings.map(|reading| {
-            (
-                reading.name.map(str::to_owned),
-                values(reading, plans, records),
-            )
-        });
-        Self::judged(row.row, readings.collect(), row.missing.as_deref())
+    ) -> Result<Self, ReproductionError> {
+        let mut readings = Vec::new();
+        for reading in &row.readings {
+            let mut found = BTreeMap::new();
+            for (name, value) in &reading.values {
+                let values = values(value, plans, records);
+                let values = values.map_err(|(seed, source)| ReproductionError::Unread {
+                    row: row.row.id.clone(),
+                    value: name.clone(),
+                    seed,
+                    source,
+                })?;
+                found.insert(name.clone(), values);
+            }
+            readings.push((reading.name.map(str::to_owned), found));
+        }
+        Ok(Self::judged(row.row, readings, row.missing.as_deref()))
     }
 
     /// What the values of the readings say of `row`, the one that decides first.
@@ -136,26 +159,23 @@ fn unit(row: &Row) -> Unit {
     Unit::of(read.map_or("", |read| read.measured()))
 }
 
+/// A value under the seeds whose runs are finished, or the seed of a run that it cannot be read from, and why.
 fn values(
-    reading: &PlannedReading<'_>,
+    value: &PlannedValue,
     plans: &[RunPlan],
     records: &dyn Fn(usize) -> Option<Vec<Figures>>,
-) -> BTreeMap<String, Values> {
-    let value = |(name, value): (&String, &crate::planned::PlannedValue)| {
-        let under = |run: &usize| {
-            let plan = &plans[*run];
-            let found = match value.read.needs_runs() {
-                true => value.read.of_records(&records(*run)?),
-                false => value.read.of_plan(plan),
-            };
-            Some((plan.config.seed, found))
+) -> Result<Values, (u64, Unread)> {
+    let under = |run: &usize| {
+        let plan = &plans[*run];
+        let found = match value.read.needs_runs() {
+            true => value.read.of_records(&records(*run)?),
+            false => value.read.of_plan(plan),
         };
-        (
-            name.clone(),
-            Values::of(value.runs.iter().filter_map(under).collect()),
-        )
+        let seed = plan.config.seed;
+        Some(found.map(|found| (seed, found)).map_err(|why| (seed, why)))
     };
-    reading.values.iter().map(value).collect()
+    let by_seed: Result<_, _> = value.runs.iter().filter_map(under).collect();
+    by_seed.map(Values::of)
 }
 
 /// What the values say by the row's claims, and why.

@@ -123,7 +123,7 @@ fn values(reading: &ReadOut, outcome: &RowOutcome<'_>) -> Markup {
             @if !values.is_empty() {
                 div {
                     @if name != ONLY_VALUE { (name) ": " }
-                    (unit.or_never(values.mean()))
+                    (values.shown(unit))
                     @if let Some(sd) = values.estimate().and_then(|estimate| estimate.sd) { " ± " (unit.shown(sd)) }
                 }
             }

@@ -80,7 +80,7 @@ impl<'a> Planned<'a> {
     /// Plans the experiments of `rows`.
     ///
     /// # Errors
-    /// [`ReproductionError::Plan`] and [`ReproductionError::NoRun`].
+    /// [`ReproductionError::Plan`], [`ReproductionError::NoRun`] and [`ReproductionError::Several`].
     pub fn of(rows: &[&'a Row], planning: Planning<'_>) -> Result<Self, ReproductionError> {
         let mut planner = Planner {
             planning,
@@ -150,7 +150,18 @@ impl Planner<'_> {
         let has = |(place, config): &&(usize, serde_json::Value)| {
             settings::has(&self.plans[*place], config, &value.only)
         };
-        let mut runs: Vec<usize> = runs.iter().filter(has).map(|(place, _)| *place).collect();
+        let chosen = || runs.iter().filter(has);
+        let differing =
+            settings::differing(&chosen().map(|(_, config)| config).collect::<Vec<_>>());
+        if !differing.is_empty() {
+            return Err(ReproductionError::Several {
+                row: row.id.clone(),
+                value: name.to_owned(),
+                experiment: file.clone(),
+                differing,
+            });
+        }
+        let mut runs: Vec<usize> = chosen().map(|(place, _)| *place).collect();
         if runs.is_empty() {
             return Err(ReproductionError::NoRun {
                 row: row.id.clone(),

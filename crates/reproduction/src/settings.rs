@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meshfold_experiment::RunPlan;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Whether the run has all of `settings`, given by their paths or by the ends of these.
 pub(crate) fn has(plan: &RunPlan, config: &Value, settings: &BTreeMap<String, Value>) -> bool {
@@ -50,6 +50,40 @@ fn fits(wanted: &Value, found: &Value) -> bool {
     }
 }
 
+/// The paths at which the configurations of runs differ, but for their seeds.
+pub(crate) fn differing(configs: &[&Value]) -> Vec<String> {
+    let mut found = Vec::new();
+    let configs: Vec<Option<&Value>> = configs.iter().copied().map(Some).collect();
+    add_differing("", &configs, &mut found);
+    found.retain(|path| path != "seed");
+    found
+}
+
+/// Adds the paths below `path` at which `values` differ; `path` itself where they are not all settings of the same names.
+fn add_differing(path: &str, values: &[Option<&Value>], found: &mut Vec<String>) {
+    if values.windows(2).all(|pair| pair[0] == pair[1]) {
+        return;
+    }
+    let maps: Option<Vec<&Map<String, Value>>> = values
+        .iter()
+        .map(|value| value.and_then(Value::as_object))
+        .collect();
+    let names = |map: &Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
+    let maps = maps.filter(|maps| maps.windows(2).all(|pair| names(pair[0]) == names(pair[1])));
+    let Some(maps) = maps else {
+        found.push(path.to_owned());
+        return;
+    };
+    for name in names(maps[0]) {
+        let below = match path {
+            "" => name.clone(),
+            path => format!("{path}.{name}"),
+        };
+        let values: Vec<Option<&Value>> = maps.iter().map(|map| map.get(&name)).collect();
+        add_differing(&below, &values, found);
+    }
+}
+
 /// The settings as a person reads them.
 pub(crate) fn shown(settings: &BTreeMap<String, Value>) -> String {
     let pairs = settings
@@ -83,5 +117,19 @@ mod tests {
             &json!({"dfedrw": {"hops": 5}})
         ));
         assert!(!fits(&json!("none"), &json!(null)));
+    }
+
+    #[test]
+    fn runs_of_one_value_differ_in_their_seeds_alone() {
+        let config = |seed: u64, topology: Value, rate: f64| json!({"seed": seed, "topology": topology, "dsgd": {"rate": rate}});
+        let ring = || json!({"ring": {"hops": 1}});
+        let [one, other] = [1, 2].map(|seed| config(seed, ring(), 0.1));
+        assert_eq!(differing(&[&one, &other]), Vec::<String>::new());
+        assert_eq!(differing(&[]), Vec::<String>::new());
+        let third = config(1, json!({"complete": {}}), 0.5);
+        assert_eq!(
+            differing(&[&one, &other, &third]),
+            ["topology", "dsgd.rate"]
+        );
     }
 }

@@ -26,16 +26,10 @@ impl Unit {
     /// `value` in the unit.
     pub(crate) fn shown(self, value: f64) -> String {
         match self {
-            _ if value == f64::INFINITY => "never".to_owned(),
             Self::Share => format!("{:.1} %", 100.0 * value),
             Self::Seconds => format!("{} s", digits(value)),
             Self::Number => digits(value),
         }
-    }
-
-    /// `value` in the unit, or that it was never reached.
-    pub(crate) fn or_never(self, value: Option<f64>) -> String {
-        self.shown(value.unwrap_or(f64::INFINITY))
     }
 }
 
@@ -66,6 +60,5 @@ mod tests {
         );
         assert_eq!(Unit::of("test_accuracy.min").shown(0.982), "98.2 %");
         assert_eq!(Unit::of("simulated_seconds").shown(943.2), "943.2 s");
-        assert_eq!(Unit::Share.or_never(None), "never");
     }
 }

@@ -207,6 +207,7 @@ pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
         legend,
         curves: curves.curves.iter().zip(styles).map(drawn).collect(),
     };
+    expect_within(&figure)?;
     write(&figure, &arguments.out, arguments.dpi)?;
     curves.notes.iter().for_each(|note| terminal::line(note));
     tell_left_out(&gathered.left_out)
@@ -261,6 +262,28 @@ fn axis(
         scale,
         limits: limits.map(|Limits { from, to }| [from, to]),
     })
+}
+
+/// Requires that some curve reaches the part of each axis that was asked for.
+fn expect_within(figure: &Figure) -> Result<(), Failure> {
+    let points = || figure.curves.iter().flat_map(|curve| &curve.points);
+    let xs: Vec<f64> = points().map(|point| point.x).collect();
+    let ys: Vec<f64> = points().map(|point| point.y).collect();
+    for (option, axis, values) in [("x", &figure.x, xs), ("y", &figure.y, ys)] {
+        let (low, high) = (
+            values.iter().copied().fold(f64::INFINITY, f64::min),
+            values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        );
+        if let Some([from, to]) = axis.limits
+            && low <= high
+            && (high < from || to < low)
+        {
+            return Err(Failure::refused(format!(
+                "--{option}-limits {from},{to}: no curve is there, as they go from {low} to {high}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The words for a figure of `metrics.jsonl`, and its unit.

@@ -112,11 +112,11 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         .map(|plan| finished(plan, &arguments.results))
         .collect();
     let records = |run: usize| all[run].clone();
-    let outcomes: Vec<RowOutcome<'_>> = planned
+    let outcomes = planned
         .rows
         .iter()
-        .map(|row| RowOutcome::of(row, &planned.plans, &records))
-        .collect();
+        .map(|row| RowOutcome::of(row, &planned.plans, &records));
+    let outcomes = outcomes.collect::<Result<Vec<RowOutcome<'_>>, _>>()?;
     listing::print(&planned, &outcomes, &seconds, arguments.json)?;
     if !arguments.list {
         let file = arguments.results.join(PAGE);

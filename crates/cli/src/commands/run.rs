@@ -344,9 +344,12 @@ fn print(lines: &[Line], comparison: &Comparison) -> Result<(), Failure> {
         table.row(line.cells());
     }
     table.print()?;
-    let first = lines.first().map(|line| Path::new(&line.report));
+    let only = match lines {
+        [line] => Some(Path::new(&line.report)),
+        _ => None,
+    };
     let page = match comparison {
-        Comparison::None => first.filter(|page| page.is_file()),
+        Comparison::None => only.filter(|page| page.is_file()),
         Comparison::Page { page, .. } | Comparison::Lacking { page, .. } => Some(page.as_path()),
         Comparison::Failed => None,
     };

@@ -16,7 +16,8 @@ use crate::terminal;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Settings go by their names in YAML, such as algorithm.dsgd.learning_rate, or by the end of it, such as learning_rate.
-Figures go by their names in metrics.jsonl. Of accuracies more is better, of all other figures less.
+Figures go by their names in metrics.jsonl. Of accuracies more is better, of how far they spread (test_accuracy.std) and of all other
+figures less.
 
 Examples:
   meshfold table runs/first --by topology

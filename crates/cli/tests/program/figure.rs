@@ -112,6 +112,22 @@ fn every_axis_and_band_draws_each_setting() {
 }
 
 #[test]
+fn a_figure_that_would_be_empty_is_refused() {
+    let (sandbox, _) = finished();
+    for (options, parts) in [
+        (
+            "--x-limits 2000,3000",
+            ["--x-limits 2000,3000", "from 0 to"],
+        ),
+        ("--y-limits 2,3", ["--y-limits 2,3", "no curve is there"]),
+    ] {
+        let line = format!("figure runs/first --by topology {options} -o none.svg");
+        sandbox.says(&line).ended_with(2).complained_of(&parts);
+        assert!(!sandbox.path("none.svg").exists());
+    }
+}
+
+#[test]
 fn epochs_are_examples_over_those_that_clients_hold() {
     let (sandbox, runs) = finished();
     for x in ["examples", "epochs"] {
@@ -191,7 +207,7 @@ fn what_cannot_be_drawn_is_refused_with_what_there_is() {
         ),
         (
             "--by topology --x seconds -o a.svg",
-            ["simulated_seconds", "round"],
+            ["simulated_seconds", "no `network`"],
         ),
         (
             "--by topology --only topology=star -o a.svg",

@@ -83,6 +83,25 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
+fn a_row_that_cannot_be_read_as_written_is_refused_by_its_id() {
+    let sandbox = sandbox();
+    let rows = |from: &str, to: &str| sandbox.write("other.yaml", &ROWS.replace(from, to));
+    rows("    only: {topology: ring}\n", "");
+    let line = "reproduce --rows other.yaml T-level -q";
+    let said = sandbox.says(&format!("{line} --list")).ended_with(2);
+    said.complained_of(&["T-level", "differ in topology", "`only`"]);
+    rows("{last: test_accuracy}", "{last: test_acuracy}");
+    let said = sandbox.says(line).ended_with(2);
+    said.complained_of(&["T-level", "`test_acuracy`", "test_accuracy"]);
+    rows(
+        "{last: test_accuracy}",
+        "{at: {round: 3, figure: test_accuracy}}",
+    );
+    let said = sandbox.says(line).ended_with(2);
+    said.complained_of(&["T-level", "rounds 3 to 3", "2 and 4"]);
+}
+
+#[test]
 fn rows_are_listed_without_runs_and_judged_after_them() {
     let sandbox = sandbox();
     let listed = sandbox

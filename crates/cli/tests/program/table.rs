@@ -158,6 +158,50 @@ fn a_missing_seed_is_named() {
 }
 
 #[test]
+fn what_repeats_a_row_may_be_a_choice_or_tell_rows_apart() {
+    let (sandbox, _) = finished();
+    let says = |line: &str| sandbox.says(&format!("table runs/tiny {line}"));
+    let rows = says("--by learning_rate,seed --over topology --format json");
+    let rows = rows.ended_with(0).json();
+    assert!(
+        rows.len() == 6 && rows.iter().all(|row| row["n"] == 2),
+        "{rows:?}"
+    );
+    let each = says("--by topology,learning_rate,seed").ended_with(0).out;
+    assert!(!each.contains("is missing"), "{each}");
+    let best = says("--by topology --best seed").ended_with(2);
+    best.complained_of(&["--best seed", "--over"]);
+    let numbers = "--by topology --format json --only learning_rate=2e-1";
+    let numbers = says(numbers).ended_with(0).json();
+    assert!(numbers.iter().all(|row| row["n"] == 3), "{numbers:?}");
+}
+
+#[test]
+fn of_unfinished_runs_those_count_that_have_reached_the_target() {
+    let (sandbox, _) = finished();
+    let folder = sandbox.says("run sweep.yaml --json").json()[0]["folder"].clone();
+    let done = format!("{}/DONE", folder.as_str().unwrap());
+    std::fs::remove_file(sandbox.path(&done)).unwrap();
+    let says = |target: &str| {
+        let line = "table runs/tiny --by topology --only learning_rate=0.01 --at";
+        sandbox
+            .says(&format!("{line} target={target}"))
+            .ended_with(0)
+            .out
+    };
+    let reached = says("0");
+    assert!(
+        reached.contains("3 of 3") && !reached.contains("is missing"),
+        "{reached}"
+    );
+    let open = says("2");
+    assert!(
+        open.contains("0 of 2") && open.contains("seed 1 is missing"),
+        "{open}"
+    );
+}
+
+#[test]
 fn runs_that_end_before_the_place_or_are_not_there_are_named() {
     let (sandbox, _) = finished();
     let says = |line: &str| {
@@ -207,6 +251,11 @@ fn a_sweep_over_seeds_ends_with_a_table_over_them() {
             .map(|line| line.chars().count())
             .all(|width| width <= 130)
     );
+    let bare = sandbox
+        .says("run sweep.yaml -q --no-report")
+        .ended_with(0)
+        .out;
+    assert!(!bare.contains("report:"), "{bare}");
     let one = sandbox.says("run tiny.yaml -q").ended_with(0).out;
     assert!(!one.contains("Student's t"), "{one}");
 }

@@ -27,20 +27,21 @@ impl FigureKind {
             _ => Self::Number,
         }
     }
+}
 
-    /// Accuracies should be high, all other figures low.
-    #[must_use]
-    pub fn more_is_better(self) -> bool {
-        self == Self::Share
-    }
+/// Whether more of the figure called `name` is better: accuracies should be high; how far they spread (`.std`), and all other
+/// figures, low.
+#[must_use]
+pub fn more_is_better(name: &str) -> bool {
+    FigureKind::of(name) == FigureKind::Share && !name.ends_with(".std")
+}
 
-    /// Whether `value` is at least `target`, or at most where less is better.
-    #[must_use]
-    pub fn reaches(self, value: f64, target: f64) -> bool {
-        match self.more_is_better() {
-            true => value >= target,
-            false => value <= target,
-        }
+/// Whether `value` of the figure called `name` is at least `target`, or at most where less is better.
+#[must_use]
+pub fn reaches(name: &str, value: f64, target: f64) -> bool {
+    match more_is_better(name) {
+        true => value >= target,
+        false => value <= target,
     }
 }
 
@@ -50,9 +51,15 @@ mod tests {
 
     #[test]
     fn losses_are_reached_from_above_and_accuracies_from_below() {
-        assert!(FigureKind::of("test_accuracy").reaches(0.9, 0.8));
-        assert!(!FigureKind::of("test_accuracy").reaches(0.7, 0.8));
-        assert!(FigureKind::of("train_loss.max").reaches(0.7, 0.8));
-        assert!(!FigureKind::of("simulated_seconds").reaches(9.0, 8.0));
+        assert!(reaches("test_accuracy", 0.9, 0.8));
+        assert!(!reaches("test_accuracy", 0.7, 0.8));
+        assert!(reaches("train_loss.max", 0.7, 0.8));
+        assert!(!reaches("simulated_seconds", 9.0, 8.0));
+    }
+
+    #[test]
+    fn clients_that_agree_are_better_than_clients_that_do_not() {
+        assert!(more_is_better("test_accuracy.min"));
+        assert!(!more_is_better("test_accuracy.std") && !more_is_better("test_loss"));
     }
 }
