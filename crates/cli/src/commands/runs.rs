@@ -1,9 +1,10 @@
 //! What the runs of one command need while they are carried out: their examples, and someone who says how they go.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -30,6 +31,8 @@ pub(super) struct Runs<'a> {
     datasets: SharedDatasets<'a>,
     /// Whether the report of a run could not be written.
     lacks_page: AtomicBool,
+    /// Runs that have been told to be another process's. They come twice: that process may have died meanwhile.
+    elsewhere: Mutex<BTreeSet<usize>>,
     /// The line about all runs, if there are several and somebody is watching.
     line: Option<SweepLine>,
     /// Their event files, if any are to be written.
@@ -78,6 +81,7 @@ impl<'a> Runs<'a> {
             quiet,
             datasets: SharedDatasets::new(plans, folder),
             lacks_page: AtomicBool::new(false),
+            elsewhere: Mutex::default(),
             line: has_line.then(|| SweepLine::show(plans)),
             events,
         }
@@ -108,6 +112,15 @@ impl<'a> Runs<'a> {
         terminal::line(&format!(
             "{title}: no report: {error}; `meshfold report {folder}` writes it later"
         ));
+    }
+
+    /// Whether a run is another process's, as has been told.
+    fn was_elsewhere(&self, index: usize, report: &RunReport) -> bool {
+        let told = &mut self
+            .elsewhere
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        matches!(report.ending, Ending::Elsewhere) && !told.insert(index)
     }
 
     /// Says how a run ended. If `quiet`, what went as it should is not told.
@@ -207,7 +220,9 @@ impl RunHost for Runs<'_> {
         if let Some(events) = self.events {
             events.ended(&self.plans[index], report);
         }
-        self.tell(index, report, took);
+        if !self.was_elsewhere(index, report) {
+            self.tell(index, report, took);
+        }
         if report.has_all_files() {
             self.write_page(index, report);
         }

@@ -92,7 +92,8 @@ impl Claim {
     /// one took it over.
     ///
     /// # Errors
-    /// [`RunError::TakenOver`] if it is not; [`RunError::Read`] if that cannot be found out.
+    /// [`RunError::TakenOver`] if it is not; [`RunError::Removed`] if nobody's is, as the folder is gone; [`RunError::Read`] if that
+    /// cannot be found out.
     pub(crate) fn verify(&self) -> Result<(), RunError> {
         let found = Found::read(&self.path, self.number);
         let found = found.map_err(|source| RunError::read(&self.path, source))?;
@@ -100,6 +101,10 @@ impl Claim {
             return Ok(());
         }
         let folder = self.folder();
+        if !folder.exists() {
+            let path = folder.to_owned();
+            return Err(RunError::Removed { path });
+        }
         let by = claims_in(folder).unwrap_or_default().pop();
         Err(RunError::TakenOver {
             path: folder.to_owned(),

@@ -87,6 +87,14 @@ pub enum RunError {
         /// Who has the run, if anybody has.
         by: Option<Process>,
     },
+    /// The folder of the run is gone.
+    #[error(
+        "{} was removed while the run was carried out: start the command again", path.display()
+    )]
+    Removed {
+        /// The run's folder.
+        path: PathBuf,
+    },
     /// A file of the run cannot be written.
     #[error("{} cannot be written: {source}", path.display())]
     Write {

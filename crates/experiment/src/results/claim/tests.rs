@@ -67,6 +67,17 @@ fn a_claimed_run_is_busy_until_the_claim_is_let_go_of() {
 }
 
 #[test]
+fn a_removed_folder_is_not_taken_for_a_run_of_another_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let claim = Claim::take(&run).unwrap();
+    fs::remove_dir_all(&run).unwrap();
+    let error = claim.verify().unwrap_err();
+    assert!(matches!(error, RunError::Removed { .. }), "{error}");
+}
+
+#[test]
 fn the_claim_of_a_process_that_has_ended_is_taken_over_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (path, mut holder) = foreign(folder.path(), 1);
