@@ -7,6 +7,7 @@ use crate::error::TableError;
 use crate::fields::{Fields, Name, text};
 use crate::grouping::{Group, Names};
 use crate::judged::{Judged, expect_figure};
+use crate::notes::of_other_data;
 use crate::only::{Only, only_chosen};
 use crate::series::{Band, Sample, Series};
 
@@ -86,7 +87,7 @@ impl Curves {
         expect_figure(&request.y, &judged)?;
         expect_figure(request.x.figure(), &judged)?;
         let groups = Group::all(&judged, &names)?;
-        let mut notes = Vec::new();
+        let mut notes = of_other_data(&groups, &names.over);
         let curves = groups.iter().map(|group| {
             notes.extend(ends_early(group, &names.over));
             curve(group, request)

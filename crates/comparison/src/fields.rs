@@ -44,6 +44,13 @@ impl Fields {
         self.0.get(path)
     }
 
+    /// The fields of the dataset, as a text that tells them from others.
+    pub(crate) fn of_dataset(&self) -> String {
+        let is_below = |path: &str| path == "dataset" || path.starts_with("dataset.");
+        let fields = self.0.iter().filter(|(path, _)| is_below(path));
+        format!("{:?}", fields.collect::<Vec<_>>())
+    }
+
     /// The value of the field that `name` stands for.
     pub(crate) fn get(&self, name: &Name) -> Option<&Value> {
         name.paths.iter().find_map(|path| self.0.get(path))

@@ -12,6 +12,8 @@ pub(crate) struct Judged {
     pub(crate) fields: Fields,
     pub(crate) figures: Vec<Figures>,
     pub(crate) is_finished: bool,
+    /// What tells its training and test examples from others, if that was written.
+    pub(crate) examples: Option<[String; 2]>,
 }
 
 impl Judged {
@@ -20,6 +22,7 @@ impl Judged {
             fields: Fields::of(&run.settings),
             figures: run.figures()?,
             is_finished: run.is_finished,
+            examples: run.examples(),
         })
     }
 

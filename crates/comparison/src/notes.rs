@@ -1,6 +1,6 @@
 //! What the reader of a table must know: how a value was chosen, what is missing, what ended early.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::at::At;
 use crate::fields::{Name, text};
@@ -18,9 +18,43 @@ pub(crate) fn notes(
 ) -> Vec<String> {
     let mut notes: Vec<String> = choice(request, on).into_iter().collect();
     notes.extend(together(unequal(candidates, over, on, request)));
+    notes.extend(of_other_data(candidates, over));
     notes.extend(together(missing(groups, over, request)));
     notes.extend(together(ended_early(groups, over, request)));
     notes
+}
+
+/// The runs that were made on other data than the first one with the same settings of the dataset, as happens where a file is
+/// replaced between runs.
+pub(crate) fn of_other_data(groups: &[Group<'_>], over: &Name) -> Vec<String> {
+    let mut firsts = BTreeMap::new();
+    for run in groups.iter().flat_map(|group| &group.runs) {
+        if let Some(examples) = &run.examples {
+            firsts.entry(run.fields.of_dataset()).or_insert(examples);
+        }
+    }
+    let is_other = |run: &&&Judged| {
+        let first = firsts.get(&run.fields.of_dataset());
+        let pair = run.examples.as_ref().zip(first);
+        pair.is_some_and(|(examples, first)| examples != *first)
+    };
+    let mut notes = Vec::new();
+    for group in groups {
+        let other = group.runs.iter().filter(is_other);
+        let values: Vec<String> = other.map(|run| text(run.fields.get(over))).collect();
+        if !values.is_empty() {
+            notes.push(OfRow {
+                row: group.name(),
+                what: format!(
+                    "{} {} was made on other data than the first run with these settings of the dataset: run all with `--again` to \
+                     compare them",
+                    over.written,
+                    values.join(", ")
+                ),
+            });
+        }
+    }
+    together(notes)
 }
 
 /// What is to be said of a row.

@@ -156,7 +156,7 @@ pub fn csv(bytes: &[u8]) -> bool {
             train: (0..rows as u32).collect(),
             test: Vec::new(),
         };
-        let dealt = RowsBySplit::of("csv", &tagged, table.width);
+        let dealt = RowsBySplit::<f32>::of("csv", &tagged, table.width);
         let mut dealt = dealt.expect("a table holds fewer numbers than bytes");
         csv_table::numbers(bytes, &settings, table.width, rows, &mut dealt)
             .map_err(told)

@@ -80,7 +80,7 @@ impl Network {
         let mut sketch = Sketch::new(&input);
         sketch.draw(model, classes, loss.outputs(classes));
         let Sketch { nodes, layout, .. } = sketch;
-        check_nodes(&nodes)?;
+        check_nodes(&nodes, &input)?;
         let drops_out = nodes.iter().any(|node| node.dropout.is_some());
         let positions = match model.judges_every_position() {
             true => input.features(),

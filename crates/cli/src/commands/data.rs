@@ -320,7 +320,15 @@ fn compare(arguments: &DatasetArguments) -> Result<(), Failure> {
     }
     let remedy = match &manifest.by_hand {
         Some(how) => how.clone(),
-        None => format!("run `meshfold data fetch {}`", manifest.name),
+        None => {
+            let given = arguments.data.given();
+            let place = given.map(|folder| format!(" --data-dir {}", folder.display()));
+            format!(
+                "run `meshfold data fetch {}{}`",
+                manifest.name,
+                place.unwrap_or_default()
+            )
+        }
     };
     Err(Failure::refused(format_args!(
         "{}: files in {} are missing, wrong or cannot be read ({}); {remedy}",

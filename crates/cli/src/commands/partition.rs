@@ -23,7 +23,7 @@ pub(crate) struct PartitionArguments {
     /// Print one JSON object per run, one a line
     #[arg(long)]
     json: bool,
-    /// Print client,label,examples
+    /// Print client,label,examples; of a text client,examples,tokens,vocabulary
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }
@@ -152,7 +152,8 @@ impl Texts<'_> {
             .1
             .clone()
             .apply_partition(&plan.partition);
-        Ok(Names::of(&TrainingList::of(&splits.train), &plan.partition))
+        let train = TrainingList::of(&splits.train);
+        Ok(Names::of(&train, &plan.partition, true))
     }
 }
 

@@ -79,6 +79,31 @@ fn all_mistakes_of_a_file_are_told_at_once() {
 }
 
 #[test]
+fn faults_of_data_point_at_the_value_and_name_the_run() {
+    let sandbox = Sandbox::new();
+    let table: String = (0..20).map(|row| format!("{row},{}\n", row % 2)).collect();
+    sandbox.write("there.csv", &table);
+    let dataset = "dataset:\n  csv:\n    label: 1\n    header: false\n    file: nope.csv";
+    refused_in(&sandbox, "dataset", dataset, &["tiny.yaml:7:11", "no file"]);
+    let one = sandbox.read("tiny.yaml");
+    let swept = "sweep: {grid: {dataset.csv.file: [./there.csv, nope.csv]}}\n";
+    let shards = TINY.lines().find(|line| line.starts_with("partition:"));
+    let one = one.replace(shards.unwrap(), "partition: {iid: {clients: 4}}");
+    sandbox.write("sweep.yaml", &format!("{one}\n{swept}"));
+    let said = sandbox.says("plan sweep.yaml").ended_with(2);
+    said.complained_of(&["nope.csv", "met in the run file=nope.csv"]);
+}
+
+#[test]
+fn a_value_that_cannot_be_read_is_no_reason_for_another_mistake() {
+    let dataset = "dataset: {consensus: {examples: 3, values: [1, 70000, 3]}}";
+    let sandbox = Sandbox::new();
+    refused_in(&sandbox, "dataset", dataset, &["found the number 70000"]);
+    let said = sandbox.says("plan tiny.yaml").ended_with(2);
+    assert!(!said.err.contains("mistakes"), "{}", said.err);
+}
+
+#[test]
 fn values_of_the_wrong_type_or_size() {
     refused(
         "rounds",

@@ -98,6 +98,10 @@ fn corrupt_files_are_refused_with_what_replaces_them() {
         .says("data check mnist --json")
         .ended_with(2)
         .complained_of(&["meshfold data fetch mnist"]);
+    sandbox
+        .says("data check mnist --data-dir data")
+        .ended_with(2)
+        .complained_of(&["meshfold data fetch mnist --data-dir data"]);
     assert_eq!(
         keys(&checked.json()[0]),
         ["dataset", "path", "status", "url"]

@@ -75,6 +75,34 @@ fn names_go_from_the_table_to_the_results() {
 }
 
 #[test]
+fn runs_on_a_file_that_was_replaced_are_not_taken_for_repetitions() {
+    let sandbox = sandbox();
+    sandbox.says("run birds.yaml -q").ended_with(0);
+    let yaml = YAML.replace("seed: [1, 2]", "seed: [1, 2, 3]");
+    sandbox.write("birds.yaml", &yaml);
+    let first = sandbox.read("birds.csv");
+    sandbox.write("birds.csv", &first.replace("0.5,", "9.25,"));
+    sandbox.says("run birds.yaml -q").ended_with(0);
+    let told = "seed 3 was made on other data than the first run";
+    let table = sandbox.says("table runs/birds").ended_with(0);
+    let said = format!("{}{}", table.out, table.err);
+    assert!(said.contains(told), "{said}");
+    let figure = sandbox.says("figure runs/birds -o a.svg").ended_with(0);
+    assert!(figure.err.contains(told), "{}", figure.err);
+    sandbox.write("alone.yaml", &yaml.replace("name: birds", "name: alone"));
+    sandbox.says("run alone.yaml -q").ended_with(0);
+    let replaced = |run: &&String| {
+        let other = run.replace("birds", "alone");
+        let said = sandbox.says(&format!("runs compare {run} {other}"));
+        said.ended_with(0)
+            .out
+            .contains("a file of the dataset was replaced")
+    };
+    let runs = sandbox.runs("birds");
+    assert_eq!((runs.len(), runs.iter().filter(replaced).count()), (3, 2));
+}
+
+#[test]
 fn numbers_have_no_names() {
     let sandbox = Sandbox::new();
     sandbox.write(

@@ -7,6 +7,7 @@ mod records;
 use std::io::Read;
 use std::mem::take;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use csv::ByteRecord;
 use schemars::JsonSchema;
@@ -18,7 +19,7 @@ use self::records::{Records, text};
 use super::Dataset;
 use crate::datasets::own_tables::{self, MOST_NUMBERS, Words};
 use crate::datasets::published::Published;
-use crate::datasets::table_rows::{RowsBySplit, Tagged};
+use crate::datasets::table_rows::{RowsBySplit, Tagged, doubles_of};
 use crate::files::excerpt::excerpt;
 use crate::files::payload;
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Shape, Splits};
@@ -32,8 +33,8 @@ const MOST_CLASSES: usize = u16::MAX as usize;
 /// Settings of a table: every column but the label and the client is a feature.
 ///
 /// Files are named inside the data folder and may be packed (`.gz`, `.bz2`, `.xz`, `.zst`). The classes are the different
-/// labels of all files in their order, as numbers if all of them are numbers, else as words; the owners are the different
-/// values of the client's column in the same way. A row may have 16 MiB.
+/// labels of all files in their order, as numbers if all of them are numbers (`1` and `1.0` are one), else as words; the owners
+/// are the different values of the client's column in the same way. A row may have 16 MiB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CsvTable {
@@ -128,17 +129,18 @@ impl Dataset for CsvTable {
         }
     }
 
-    /// Reads every file twice: its labels, then its numbers.
+    /// Reads every file twice: its labels, then its numbers, which are read three times if they are standardised.
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
         let files = self.own_files(folder)?;
         let (table, tagged) = self.tagged(&files)?;
-        let mut dealt = RowsBySplit::of(NAME, &tagged, table.width)?;
-        self.read(&files, &table, &mut dealt)?;
-        if self.standardise {
-            dealt.standardise(table.width);
-        }
         let shape = Shape::flat(table.width);
         let of = |numbers, labels| Examples::numbers(numbers, labels, shape, tagged.classes);
+        if self.standardise {
+            let read = |dealt: &mut RowsBySplit<'_, f64>| self.read(&files, &table, dealt);
+            return tagged.standardised(NAME, table.width, read, of);
+        }
+        let mut dealt = RowsBySplit::<f32>::of(NAME, &tagged, table.width)?;
+        self.read(&files, &table, &mut dealt)?;
         tagged.splits(dealt, of)
     }
 
@@ -152,10 +154,14 @@ impl Dataset for CsvTable {
         let files = self.own_files(folder)?;
         let (table, tagged) = self.tagged(&files)?;
         let sizes = [most, table.width];
-        let read = |dealt: &mut RowsBySplit<'_, f32>| self.read(&files, &table, dealt);
         let shape = Shape::flat(table.width);
         let of = |numbers, labels| Examples::numbers(numbers, labels, shape, tagged.classes);
-        tagged.numbers_in_pieces(sizes, self.standardise, read, of, see)
+        if self.standardise {
+            let read = |dealt: &mut RowsBySplit<'_, f64>| self.read(&files, &table, dealt);
+            return tagged.standardised_in_pieces(sizes, read, of, see);
+        }
+        let read = |dealt: &mut RowsBySplit<'_, f32>| self.read(&files, &table, dealt);
+        tagged.splits_in_pieces(sizes, read, of, see)
     }
 
     fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
@@ -164,15 +170,19 @@ impl Dataset for CsvTable {
 
     /// Reads labels and clients alone.
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
-        let (table, tagged) = self.tagged(&self.own_files(folder)?)?;
+        let files = self.own_files(folder)?;
+        let (table, tagged) = self.tagged(&files)?;
+        tagged.warn_of_untrained(NAME, &files[0]);
         let input = Input::Numbers(Shape::flat(table.width));
         Ok(tagged.summary(input).of_numbers())
     }
 
-    /// Labels and clients by their number, as the words that they were and as the splits have them.
+    /// Labels and clients by their number, as the words that they were and as the splits have them; where numbers are standardised,
+    /// some of them in double precision.
     fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
         let columns = 1 + usize::from(self.client.is_some());
-        10 * columns * (summary.train() + summary.test())
+        let doubles = usize::from(self.standardise) * doubles_of(summary);
+        10 * columns * (summary.train() + summary.test()) + doubles
     }
 
     /// The file of the table, then that of the test examples if there is one.
@@ -198,11 +208,11 @@ impl CsvTable {
     }
 
     /// Deals the numbers of the tables in `files`.
-    fn read(
+    fn read<T: Copy + Into<f64> + FromStr>(
         &self,
         files: &[PathBuf],
         table: &Table,
-        dealt: &mut RowsBySplit<'_, f32>,
+        dealt: &mut RowsBySplit<'_, T>,
     ) -> Result<(), DataError> {
         let mut first = 0;
         for (path, end) in files.iter().zip(&table.ends) {
@@ -223,7 +233,7 @@ impl CsvTable {
         }
         let mut table = read.expect("there is a file");
         let (labels, clients) = (take(&mut table.labels), take(&mut table.clients));
-        let (count, classes) = (labels.len(), labels.different());
+        let count = labels.len();
         let (train, test) = match &self.test {
             CsvTest::Share(share) => own_tables::drawn(count, *share, self.seed)
                 .map_err(|fault| TableFault::Table(fault.reason).of(&files[0]))?,
@@ -232,6 +242,8 @@ impl CsvTable {
                 ((0..first).collect(), (first..count as u32).collect())
             }
         };
+        let (labels, clients) = (labels.numbered(), clients.numbered());
+        let classes = labels.different;
         if classes < 2 {
             return Err(DataError::Setting {
                 dataset: NAME,
@@ -240,7 +252,6 @@ impl CsvTable {
                 needed: format!("from 2 to {MOST_CLASSES} classes"),
             });
         }
-        let (labels, clients) = (labels.numbered(), clients.numbered());
         let numbers = labels.rows.into_iter().map(|label| label as u16);
         let tagged = Tagged {
             labels: numbers.collect(),
@@ -351,12 +362,12 @@ fn take_word(
 ///
 /// # Errors
 /// A [`TableFault`] at the row that cannot be read.
-pub(crate) fn numbers(
+pub(crate) fn numbers<T: Copy + Into<f64> + FromStr>(
     content: impl Read,
     settings: &CsvTable,
     width: usize,
     rows: usize,
-    dealt: &mut RowsBySplit<'_, f32>,
+    dealt: &mut RowsBySplit<'_, T>,
 ) -> Result<(), TableFault> {
     let changed = |found: String| format!("{found}: the file changed while it was read");
     let records = Records::begin(content, settings)?;
@@ -387,11 +398,11 @@ pub(crate) fn numbers(
     }
 }
 
-/// The number in a column.
-fn number(record: &ByteRecord, column: usize) -> Result<f32, Flaw> {
+/// The number in a column, which is finite in single precision.
+fn number<T: Copy + Into<f64> + FromStr>(record: &ByteRecord, column: usize) -> Result<T, Flaw> {
     let text = text(record, column)?;
-    match text.parse::<f32>() {
-        Ok(value) if value.is_finite() => Ok(value),
+    match text.parse::<T>() {
+        Ok(value) if (value.into() as f32).is_finite() => Ok(value),
         parsed => Err(Flaw::cell(column, no_number(text, parsed.is_ok()))),
     }
 }

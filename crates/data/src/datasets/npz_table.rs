@@ -12,7 +12,7 @@ use self::tags::Tags;
 use super::Dataset;
 use crate::datasets::own_tables::{self, MOST_NUMBERS};
 use crate::datasets::published::Published;
-use crate::datasets::table_rows::{RowsBySplit, Tagged};
+use crate::datasets::table_rows::{RowsBySplit, Tagged, doubles_of};
 use crate::files::excerpt::excerpt;
 use crate::files::fault::Fault;
 use crate::formats::npy::{Kind, NpyArray, NpyHeader};
@@ -27,8 +27,8 @@ const MOST_CLASSES: usize = u16::MAX as usize;
 /// Settings of arrays: `x` `[M, ..]` holds the features and `y` `[M]` or `[M, 1]` the labels.
 ///
 /// `x` is `[M, D]`, `[M, height, width]` or `[M, channels, height, width]`, of integers or of floating-point numbers of 4
-/// or 8 bytes. Bytes without a sign (`uint8`) are pixels: a model sees `byte / 255`, unless they are standardised. Labels
-/// are whole numbers from 0; there is one class more than the largest, unless `classes` says how many there are. More
+/// or 8 bytes, or of booleans, which are 0 and 1. Bytes without a sign (`uint8`) are pixels: a model sees `byte / 255`, unless
+/// they are standardised. Labels are whole numbers from 0; there is one class more than the largest, unless `classes` says how many there are. More
 /// classes than examples must be said. The owners are the numbers in the client's array. Labels and owners may be texts
 /// as well (`U` or `S`): these are numbered in their order, as numbers if all are numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,7 +125,7 @@ impl Dataset for NpzTable {
         }
     }
 
-    /// Reads labels and clients, then the features to where they belong.
+    /// Reads labels and clients, then the features to where they belong, three times if they are standardised.
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
         let sources = self.sources(folder)?;
         let tagged = self.tagged(&sources)?;
@@ -137,12 +137,15 @@ impl Dataset for NpzTable {
             let of = |pixels, labels| Examples::new(pixels, labels, shape, classes, Scale::UNIT);
             return tagged.splits(pixels, of);
         }
-        let mut numbers = RowsBySplit::of(NAME, &tagged, width)?;
-        read_numbers(&sources, width, &mut numbers)?;
-        if self.standardise {
-            numbers.standardise(width);
-        }
         let of = |numbers, labels| Examples::numbers(numbers, labels, shape, classes);
+        if self.standardise {
+            let read = |numbers: &mut RowsBySplit<'_, f64>| {
+                read_numbers(&sources, width, numbers, |value| value)
+            };
+            return tagged.standardised(NAME, width, read, of);
+        }
+        let mut numbers = RowsBySplit::of(NAME, &tagged, width)?;
+        read_numbers(&sources, width, &mut numbers, |value| value as f32)?;
         tagged.splits(numbers, of)
     }
 
@@ -162,9 +165,17 @@ impl Dataset for NpzTable {
             let of = |pixels, labels| Examples::new(pixels, labels, shape, classes, Scale::UNIT);
             return tagged.splits_in_pieces([most, width], read, of, see);
         }
-        let read = |numbers: &mut RowsBySplit<'_, f32>| read_numbers(&sources, width, numbers);
         let of = |numbers, labels| Examples::numbers(numbers, labels, shape, classes);
-        tagged.numbers_in_pieces([most, width], self.standardise, read, of, see)
+        if self.standardise {
+            let read = |numbers: &mut RowsBySplit<'_, f64>| {
+                read_numbers(&sources, width, numbers, |value| value)
+            };
+            return tagged.standardised_in_pieces([most, width], read, of, see);
+        }
+        let read = |numbers: &mut RowsBySplit<'_, f32>| {
+            read_numbers(&sources, width, numbers, |value| value as f32)
+        };
+        tagged.splits_in_pieces([most, width], read, of, see)
     }
 
     fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
@@ -178,6 +189,8 @@ impl Dataset for NpzTable {
         if self.classes.is_none() {
             classes::warn_of_gaps(&tagged, &sources[0].entry(&self.y));
         }
+        tagged.warn_of_untrained(NAME, &sources[0].entry(&self.y));
+        sources[0].warn_of_channels_last();
         let summary = tagged.summary(Input::Numbers(sources[0].shape));
         Ok(match self.keeps_bytes(&sources) {
             true => summary,
@@ -185,10 +198,11 @@ impl Dataset for NpzTable {
         })
     }
 
-    /// Labels and clients as they were read, and the rows of either split.
+    /// Labels and clients as they were read, the rows of either split, and features in double precision where they are standardised.
     fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
         let clients = 4 * usize::from(self.client.is_some());
-        (8 + clients) * (summary.train() + summary.test())
+        let doubles = usize::from(self.standardise) * doubles_of(summary);
+        (8 + clients) * (summary.train() + summary.test()) + doubles
     }
 
     /// The file of the arrays, then that of the test examples if there is one.
@@ -267,10 +281,11 @@ impl NpzTable {
             let reason = "labels of one class alone, at least 2 needed";
             return Err(Fault::at(0_u64, reason).of(NAME, sources[0].entry(&self.y)));
         }
+        let classes = self.class_count(sources, &labels)?;
         Ok(Tagged {
-            classes: self.class_count(sources, &labels)?,
+            classes,
             clients: self.client.as_ref().map(|_| clients),
-            label_names,
+            label_names: label_names.map(|names| classes::all_names(names, classes)),
             client_names,
             labels,
             train,
@@ -324,6 +339,22 @@ impl Source {
         self.path.join(format!("{}.npy", excerpt(name)))
     }
 
+    /// Warns of images that look as if their channels came last, as other programs have them.
+    fn warn_of_channels_last(&self) {
+        if has_channels_last(self.shape) {
+            let Shape {
+                channels,
+                height,
+                width,
+            } = self.shape;
+            tracing::warn!(
+                "{NAME}: {}: images of {channels} channels of {height} x {width}; if these are {channels} x {height} pixels of {width} \
+                 channels, save them as [images, channels, height, width], with numpy.moveaxis(x, -1, 1)",
+                self.entry(&self.names.x).display()
+            );
+        }
+    }
+
     /// Has `row` read the features, a row at a time.
     fn features(
         &self,
@@ -351,26 +382,26 @@ fn read_bytes(
     sources.try_for_each(|source| source.features(|array| array.append(width, dealt.next_row())))
 }
 
-/// Deals the features of `sources` as numbers.
-fn read_numbers(
+/// Deals the features of `sources` as the numbers that `of` makes of them.
+fn read_numbers<T>(
     sources: &[Source],
     width: usize,
-    dealt: &mut RowsBySplit<'_, f32>,
+    dealt: &mut RowsBySplit<'_, T>,
+    of: impl Fn(f64) -> T,
 ) -> Result<(), DataError> {
     let mut sources = sources.iter();
     sources.try_for_each(|source| {
         source.features(|array| {
             let row = dealt.next_row();
-            array.each(width, |value| finite(value).map(|number| row.push(number)))
+            array.each(width, |value| finite(value).map(|()| row.push(of(value))))
         })
     })
 }
 
-/// A feature.
-fn finite(value: f64) -> Result<f32, String> {
-    let number = value as f32;
-    match number.is_finite() {
-        true => Ok(number),
+/// Requires a feature that is finite in single precision.
+fn finite(value: f64) -> Result<(), String> {
+    match (value as f32).is_finite() {
+        true => Ok(()),
         false if value.is_finite() => {
             let most = f32::MAX;
             Err(format!(
@@ -379,6 +410,11 @@ fn finite(value: f64) -> Result<f32, String> {
         }
         false => Err(format!("{value} is no finite number")),
     }
+}
+
+/// Whether images of `shape` look as if they were of so many rows and columns, and of 1, 3 or 4 channels behind these.
+fn has_channels_last(shape: Shape) -> bool {
+    matches!(shape.width, 1 | 3 | 4) && shape.channels > 4 && shape.height > 4
 }
 
 /// The shape of one example in an array of them, and how many there are.

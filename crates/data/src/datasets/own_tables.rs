@@ -19,6 +19,8 @@ const MOST_WORD: usize = 1 << 16;
 /// Bytes that all different ones of a column may have together.
 const MOST_WORDS: usize = 1 << 30;
 
+/// Whole numbers from here on may be rounded when they are read, so that two of them look the same.
+const EXACT: f64 = (1_u64 << 53) as f64;
 /// Bytes that the name of a user's file may have, folders included; no system takes longer ones.
 const MOST_NAME: usize = 4096;
 
@@ -37,9 +39,10 @@ pub(crate) fn inside(
     name: &str,
     folder: &DataFolder,
 ) -> Result<PathBuf, DataError> {
-    let within = |part: Component<'_>| matches!(part, Component::Normal(_));
+    let within = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    let path = Path::new(name);
     let is_short = (1..=MOST_NAME).contains(&name.len());
-    if !is_short || !Path::new(name).components().all(within) {
+    if !is_short || path.file_name().is_none() || !path.components().all(within) {
         return Err(DataError::Setting {
             dataset,
             setting,
@@ -134,6 +137,12 @@ impl Standard {
             }
         }
     }
+
+    /// `(value - mean) / deviation` in every column, in single precision.
+    pub(crate) fn of_doubles(&self, mut values: Vec<f64>) -> Vec<f32> {
+        self.apply(&mut values, |value| value);
+        values.into_iter().map(|value| value as f32).collect()
+    }
 }
 
 /// The means of columns, whose rows come in pieces. Rows that are cut elsewhere give the same bits.
@@ -210,6 +219,8 @@ impl Deviations {
 pub(crate) struct Numbered {
     /// The number of each row's word.
     pub(crate) rows: Vec<u32>,
+    /// How many numbers there are.
+    pub(crate) different: usize,
     /// The words in the order of their numbers, unless they are these numbers.
     pub(crate) names: Option<Vec<String>>,
 }
@@ -262,26 +273,36 @@ impl Words {
         self.numbers.len()
     }
 
-    /// Numbers the different words in their order: as numbers if all of them are, else as words.
+    /// Numbers the different words in their order: as numbers if all of them are, else as words. Spellings of one number, such as
+    /// `1` and `1.0`, are the same word; it is called as it was spelt first.
     pub(crate) fn numbered(self) -> Numbered {
         let mut different: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         different.sort_unstable();
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
-        if different.iter().all(|(word, _)| number(word).is_some()) {
-            let value = |word: &str| number(word).unwrap_or_default();
+        let value = |word: &str| number(word).unwrap_or_default();
+        let are_numbers = different.iter().all(|(word, _)| number(word).is_some());
+        if are_numbers {
             different.sort_by(|(a, _), (b, _)| value(a).total_cmp(&value(b)));
         }
+        let is_same = |(a, _): &(Box<str>, u32), (b, _): &(Box<str>, u32)| {
+            are_numbers && value(a) == value(b) && value(a).abs() < EXACT
+        };
         let mut places = vec![0; different.len()];
-        for (place, (_, number)) in (0..).zip(&different) {
-            places[*number as usize] = place;
+        let mut names = Vec::with_capacity(different.len());
+        for alike in different.chunk_by(is_same) {
+            for (_, number) in alike {
+                places[*number as usize] = names.len() as u32;
+            }
+            let first = alike.iter().min_by_key(|(_, number)| *number);
+            names.extend(first.map(|(word, _)| word.to_string()));
         }
-        let names: Vec<String> = different.into_iter().map(|(word, _)| word.into()).collect();
         let mut rows = self.rows;
         rows.iter_mut().for_each(|row| *row = places[*row as usize]);
         let is_number = |(place, name): (usize, &String)| name.parse() == Ok(place);
         let says_more = !names.iter().enumerate().all(is_number);
         Numbered {
             rows,
+            different: names.len(),
             names: says_more.then_some(names),
         }
     }
@@ -295,7 +316,15 @@ mod tests {
     fn no_name_leads_out_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let place = DataFolder::new(folder.path());
-        for name in ["../secret", "/etc/passwd", "", "a/../../b", "."] {
+        for name in [
+            "../secret",
+            "/etc/passwd",
+            "",
+            "a/../../b",
+            ".",
+            "./",
+            "./../b",
+        ] {
             let refusal = inside("csv", "file", name, &place);
             assert!(matches!(refusal, Err(DataError::Setting { .. })), "{name}");
         }
@@ -319,6 +348,8 @@ mod tests {
         assert_eq!(found().unwrap(), places[1]);
         std::fs::write(&places[0], b"1,2").unwrap();
         assert_eq!(found().unwrap(), places[0]);
+        let with_dot = inside("csv", "file", "./a.csv", &place).unwrap();
+        assert_eq!(with_dot, places[0]);
     }
 
     #[cfg(unix)]
@@ -375,9 +406,9 @@ mod tests {
             let mut words = Words::default();
             values.iter().for_each(|word| words.push(word).unwrap());
             assert_eq!(words.len(), values.len());
-            let different = words.different();
-            let Numbered { rows, names } = words.numbered();
-            (different, rows, names.map(|names| names.join(" ")))
+            let numbered = words.numbered();
+            let names = numbered.names.map(|names| names.join(" "));
+            (numbered.different, numbered.rows, names)
         };
         assert_eq!(
             of(&["10", "9", "10", "-1"]),
@@ -390,7 +421,23 @@ mod tests {
         );
         assert_eq!(
             of(&["1", "1.0", "0"]),
-            (3, vec![1, 2, 0], Some("0 1 1.0".to_owned()))
+            (2, vec![1, 1, 0], None),
+            "spellings of one number are one class"
+        );
+        assert_eq!(
+            of(&["1.0", "0.0", "1", "-0"]),
+            (2, vec![1, 0, 1, 0], Some("0.0 1.0".to_owned()))
+        );
+        assert_eq!(
+            of(&["1", "1.0", "a"]),
+            (3, vec![0, 1, 2], Some("1 1.0 a".to_owned())),
+            "words that are not all numbers stay apart"
+        );
+        let large = ["9007199254740993", "9007199254740992"];
+        assert_eq!(
+            of(&large).0,
+            2,
+            "these are one number only once they are rounded"
         );
     }
 }

@@ -144,6 +144,7 @@ impl Dataset for Shakespeare {
         // Of the two texts, both are plain ASCII; a byte beyond stands for the letter of Latin-1.
         let text: String = content.into_iter().map(char::from).collect();
         let roles = self.source.roles(&text);
+        self.expect_windows(&roles)?;
         self.splits(&roles).map_err(|reason| DataError::Malformed {
             dataset: NAME.into(),
             path,
@@ -215,7 +216,7 @@ impl Shakespeare {
         for role in roles {
             let begin = text.len();
             text.extend(role.words.chars().map(token));
-            let windows = (text.len() - begin).saturating_sub(self.window);
+            let windows = self.windows(text.len() - begin);
             let Some(cut) = self.cut(windows) else {
                 text.truncate(begin);
                 continue;
@@ -224,12 +225,6 @@ impl Shakespeare {
             train.extend(begin, (0..cut.train).step_by(self.stride()), owner);
             test.extend(begin, (cut.test..windows).step_by(self.stride()), owner);
             names.push(role.name.clone());
-        }
-        if names.is_empty() {
-            return Err(format!(
-                "no role speaks long enough for windows of {} characters",
-                self.window
-            ));
         }
         let (text, names) = (Arc::new(text), Arc::new(names));
         let examples = |starts: Starts| {
@@ -244,6 +239,28 @@ impl Shakespeare {
             test: examples(test)?,
             validation: None,
         })
+    }
+
+    /// Windows of stride 1 in so many characters.
+    fn windows(&self, characters: usize) -> usize {
+        characters.saturating_sub(self.window)
+    }
+
+    /// Requires a role that speaks long enough.
+    fn expect_windows(&self, roles: &[Role]) -> Result<(), DataError> {
+        let characters = roles.iter().map(|role| role.words.chars().count());
+        let longest = characters.max().unwrap_or_default();
+        match self.cut(self.windows(longest)) {
+            Some(_) => Ok(()),
+            None => Err(DataError::Setting {
+                dataset: NAME,
+                setting: "window",
+                found: self.window.to_string(),
+                needed: format!(
+                    "at least one window to train on and one to test with in the {longest} characters of the longest role"
+                ),
+            }),
+        }
     }
 
     /// Where training ends and testing begins among a role's `windows` of stride 1; nothing if one of them would be
@@ -325,14 +342,15 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_roles_is_refused() {
-        let refusal = settings(80, None)
-            .splits(&[role("A", "short")])
-            .unwrap_err();
+    fn windows_that_no_role_speaks_long_enough_for_are_refused() {
+        let roles = [role("A", "short"), role("B", "shorter")];
+        let refusal = settings(80, None).expect_windows(&roles).unwrap_err();
         assert_eq!(
-            refusal,
-            "no role speaks long enough for windows of 80 characters"
+            refusal.to_string(),
+            "shakespeare: window is 80, at least one window to train on and one to test with in the 7 characters of the longest role \
+             needed"
         );
+        assert!(settings(1, None).expect_windows(&roles).is_ok());
     }
 
     #[test]

@@ -3,12 +3,25 @@
 //! Labels and clients are read first. They say how many rows there are and which of them test, so that there is room for
 //! exactly their features when these are read: none is moved afterwards.
 
+use std::collections::BTreeSet;
 use std::mem;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::datasets::own_tables::{Means, Standard};
 use crate::examples::per_piece;
+use crate::files::excerpt::listed;
 use crate::{DataError, DatasetSummary, Examples, Input, Splits};
+
+/// Bytes of numbers that are held before they are standardised.
+const PIECE: usize = 1 << 24;
+
+/// Bytes of the numbers that are held in double precision before they are standardised: those of the test rows, and of a piece of the
+/// training rows.
+pub(crate) fn doubles_of(summary: &DatasetSummary) -> usize {
+    let train = summary.train_bytes();
+    2 * (summary.feature_bytes() - train) + PIECE.min(2 * train)
+}
 
 /// Rows without their features.
 #[derive(Debug)]
@@ -34,6 +47,7 @@ impl Tagged {
         let (train, test) = (&self.train, &self.test);
         let labels = |rows| at(&self.labels, rows);
         let summary = DatasetSummary::new(input, self.classes, &labels(train), &labels(test));
+        let summary = summary.with_ranked_labels(self.label_names.is_some());
         match &self.clients {
             Some(clients) => summary.with_owners([at(clients, train), at(clients, test)].concat()),
             None => summary,
@@ -101,36 +115,96 @@ impl Tagged {
         })
     }
 
-    /// [`Tagged::splits_in_pieces`] of numbers, which are standardised if `standardise` says so: `read` is called three times then.
+    /// [`Tagged::splits`] of numbers that `read` has read in their order, every one of `width` features with mean 0 and deviation 1 over
+    /// the training rows. They are rounded to single precision only then, as a feature with a large offset would lose its differences
+    /// before. `read` is called three times, so that no more than a piece of the training rows is held in double precision.
+    ///
+    /// # Errors
+    /// [`DataError::Unmet`] if there is not as much memory; those of `read` and `of`.
+    pub(crate) fn standardised(
+        &self,
+        dataset: &'static str,
+        width: usize,
+        read: impl Fn(&mut RowsBySplit<'_, f64>) -> Result<(), DataError>,
+        of: impl Fn(Vec<f32>, Vec<u16>) -> Result<Examples, DataError>,
+    ) -> Result<Splits, DataError> {
+        let standard = self.standard([PIECE, width], &read)?;
+        let mut rows = RowsBySplit::of(dataset, self, width)?;
+        let mut keep = |piece| rows.train.extend(standard.of_doubles(piece));
+        let test = self.each_piece([PIECE, width], &read, &mut keep)?;
+        rows.test.extend(standard.of_doubles(test));
+        self.splits(rows, of)
+    }
+
+    /// As [`Tagged::standardised`] and [`Tagged::splits_in_pieces`]: pieces are of at most `most` bytes once they are standardised.
     ///
     /// # Errors
     /// Those of `read` and `of`.
-    pub(crate) fn numbers_in_pieces(
+    pub(crate) fn standardised_in_pieces(
         &self,
         [most, width]: [usize; 2],
-        standardise: bool,
-        read: impl Fn(&mut RowsBySplit<'_, f32>) -> Result<(), DataError>,
+        read: impl Fn(&mut RowsBySplit<'_, f64>) -> Result<(), DataError>,
         of: impl Fn(Vec<f32>, Vec<u16>) -> Result<Examples, DataError>,
         see: &mut dyn FnMut(&Examples),
     ) -> Result<Splits, DataError> {
-        if !standardise {
-            return self.splits_in_pieces([most, width], read, of, see);
-        }
-        let step = per_piece(most, width * size_of::<f32>());
-        let each_piece = |see: &mut dyn FnMut(Vec<f32>)| {
-            let mut dealt = RowsBySplit::in_pieces(self, [step, width], see);
-            read(&mut dealt).map(|()| dealt.finish())
-        };
+        // Double precision takes twice the bytes.
+        let sizes = [most.saturating_mul(2), width];
+        let standard = self.standard(sizes, &read)?;
+        let of = |numbers, labels| of(standard.of_doubles(numbers), labels);
+        self.splits_in_pieces(sizes, read, of, see)
+    }
+
+    /// Mean and deviation of each feature over the training rows.
+    fn standard(
+        &self,
+        [most, width]: [usize; 2],
+        read: impl Fn(&mut RowsBySplit<'_, f64>) -> Result<(), DataError>,
+    ) -> Result<Standard, DataError> {
         let mut means = Means::of(width);
-        each_piece(&mut |piece| means.add(&piece))?;
+        self.each_piece([most, width], &read, &mut |piece| means.add(&piece))?;
         let mut deviations = means.finish();
-        each_piece(&mut |piece| deviations.add(&piece))?;
-        let standard = deviations.finish();
-        let of = |mut numbers: Vec<f32>, labels| {
-            standard.apply(&mut numbers, |value| value as f32);
-            of(numbers, labels)
+        self.each_piece([most, width], &read, &mut |piece| deviations.add(&piece))?;
+        Ok(deviations.finish())
+    }
+
+    /// Gives `see` the numbers of the training rows in pieces of at most `most` bytes; returns those of the test rows.
+    fn each_piece(
+        &self,
+        [most, width]: [usize; 2],
+        read: impl Fn(&mut RowsBySplit<'_, f64>) -> Result<(), DataError>,
+        see: &mut dyn FnMut(Vec<f64>),
+    ) -> Result<Vec<f64>, DataError> {
+        let step = per_piece(most, width * size_of::<f64>());
+        let mut dealt = RowsBySplit::in_pieces(self, [step, width], see);
+        read(&mut dealt)?;
+        Ok(dealt.finish())
+    }
+
+    /// The names of the classes that test examples alone have.
+    fn untrained(&self) -> Vec<String> {
+        let of = |rows: &[u32]| BTreeSet::from_iter(at(&self.labels, rows));
+        let untrained = &of(&self.test) - &of(&self.train);
+        let names = self.label_names.as_ref();
+        let name = |class: &u16| match names.and_then(|names| names.get(usize::from(*class))) {
+            Some(name) => name.clone(),
+            None => class.to_string(),
         };
-        self.splits_in_pieces([most, width], read, of, see)
+        untrained.iter().map(name).collect()
+    }
+
+    /// Warns of classes that test examples alone have; `place` is where the labels are.
+    pub(crate) fn warn_of_untrained(&self, dataset: &str, place: &Path) {
+        let names = self.untrained();
+        if names.is_empty() {
+            return;
+        }
+        tracing::warn!(
+            "{dataset}: {}: {} of the {} classes have test examples but none to train on: {}",
+            place.display(),
+            names.len(),
+            self.classes,
+            listed(names.iter().map(String::as_str)),
+        );
     }
 
     fn with_names(
@@ -253,15 +327,6 @@ impl<'a, T> RowsBySplit<'a, T> {
     }
 }
 
-impl RowsBySplit<'_, f32> {
-    /// Gives every one of `width` features mean 0 and deviation 1 over the training rows.
-    pub(crate) fn standardise(&mut self, width: usize) {
-        let standard = Standard::of(&self.train, width);
-        standard.apply(&mut self.train, |value| value as f32);
-        standard.apply(&mut self.test, |value| value as f32);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,6 +365,16 @@ mod tests {
             DatasetSummary::of(&splits),
             "the summary without features is that of the examples"
         );
+    }
+
+    #[test]
+    fn classes_that_only_test_examples_have_are_named() {
+        let mut tagged = tagged();
+        assert_eq!(tagged.untrained(), ["0"]);
+        tagged.label_names = Some(["a", "b", "c"].map(str::to_owned).to_vec());
+        assert_eq!(tagged.untrained(), ["a"]);
+        tagged.test = vec![3];
+        assert!(tagged.untrained().is_empty());
     }
 
     #[test]

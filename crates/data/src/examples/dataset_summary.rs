@@ -20,6 +20,8 @@ pub struct DatasetSummary {
     pub(super) feature_bytes: usize,
     pub(super) input: Input,
     pub(super) classes: usize,
+    /// Whether labels are the places of a table's own labels in their order.
+    pub(super) has_ranked_labels: bool,
     pub(super) digest: Kept,
 }
 
@@ -36,6 +38,7 @@ impl DatasetSummary {
             feature_bytes: (train.len() + test.len()) * input.features(),
             input,
             classes,
+            has_ranked_labels: false,
             digest: Kept::default(),
         }
     }
@@ -76,6 +79,14 @@ impl DatasetSummary {
     pub(crate) fn of_text(self, tokens: usize) -> Self {
         Self {
             feature_bytes: tokens * size_of::<u16>() + self.examples() * size_of::<u32>(),
+            ..self
+        }
+    }
+
+    /// Says whether labels are the places of a table's own labels in their order, which are other numbers or words.
+    pub(crate) fn with_ranked_labels(self, has_ranked_labels: bool) -> Self {
+        Self {
+            has_ranked_labels,
             ..self
         }
     }
@@ -189,6 +200,11 @@ impl DatasetSummary {
             }
             Input::Tokens { .. } => size_of::<u32>() * self.train,
         }
+    }
+
+    /// Whether labels are the places of a user's own labels in their order: `0` stands for the smallest, whatever it is called.
+    pub fn has_ranked_labels(&self) -> bool {
+        self.has_ranked_labels
     }
 
     /// Whether it is known whose the examples are.

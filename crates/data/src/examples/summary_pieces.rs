@@ -16,6 +16,7 @@ struct Head {
     feature_bytes: usize,
     input: Input,
     classes: usize,
+    has_ranked_labels: bool,
     has_labels: bool,
     owners: Stored,
 }
@@ -38,6 +39,7 @@ impl DatasetSummary {
             feature_bytes: self.feature_bytes,
             input: self.input,
             classes: self.classes,
+            has_ranked_labels: self.has_ranked_labels,
             has_labels: matches!(self.labels, Labels::Listed(_)),
             owners: match &self.owners {
                 None => Stored::Unknown,
@@ -92,6 +94,7 @@ impl DatasetSummary {
             feature_bytes: head.feature_bytes,
             input: head.input,
             classes: head.classes,
+            has_ranked_labels: head.has_ranked_labels,
             digest: Kept::default(),
         }
     }
@@ -108,7 +111,8 @@ mod tests {
         let known = DatasetSummary::new(input, 4, &[0, 3, 1], &[2]).of_numbers();
         let owned = known.clone().with_owners(vec![5, 5, 6, 9]);
         let unseen = DatasetSummary::of_unseen_text([5, 3, 100], [4, 2], vec![(0, 4), (7, 2)]);
-        for summary in [known.with_validation(2), owned, unseen] {
+        let ranked = known.clone().with_ranked_labels(true);
+        for summary in [known.with_validation(2), owned, unseen, ranked] {
             let mut pieces = Vec::new();
             summary.to_pieces(|piece| pieces.push(piece.to_vec()));
             let mut pieces = pieces.into_iter();

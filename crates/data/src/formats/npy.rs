@@ -26,8 +26,10 @@ const PIECE: usize = 1 << 16;
 pub(crate) enum Kind {
     /// `i` integers with a sign, of this many bytes.
     Signed(usize),
-    /// `u` integers without, or `b` booleans, of this many bytes.
+    /// `u` integers without, of this many bytes.
     Unsigned(usize),
+    /// `b` booleans of one byte.
+    Boolean,
     /// `f` floating point, of this many bytes.
     Float(usize),
     /// `U` texts of up to this many characters, of four bytes each; shorter ones end in zeros.
@@ -43,6 +45,7 @@ impl Kind {
             Self::Signed(size) | Self::Unsigned(size) | Self::Float(size) | Self::Bytes(size) => {
                 size
             }
+            Self::Boolean => 1,
             Self::Text(characters) => 4 * characters,
         }
     }
@@ -201,6 +204,7 @@ fn number(bytes: &[u8], kind: Kind, big_endian: bool) -> Result<f64, String> {
     let bits = u64::from_le_bytes(wide);
     Ok(match kind {
         Kind::Unsigned(_) => bits as f64,
+        Kind::Boolean => f64::from(u8::from(bits != 0)),
         Kind::Signed(size) => {
             let unused = 64 - 8 * size as u32;
             ((bits << unused) as i64 >> unused) as f64
@@ -360,8 +364,9 @@ fn quoted(text: &str) -> Result<(&str, &str), String> {
 
 fn kind_of(descr: &str) -> Result<(Kind, bool), String> {
     let shown = excerpt(descr);
-    let refusal =
-        || format!("elements `{shown}` found, integers, f4 or f8, or texts (U or S) needed");
+    let refusal = || {
+        format!("elements `{shown}` found, integers, booleans, f4 or f8, or texts (U or S) needed")
+    };
     let (order, kind) = descr.split_at_checked(1).ok_or_else(refusal)?;
     let length = |digits: &str| {
         digits
@@ -370,7 +375,8 @@ fn kind_of(descr: &str) -> Result<(Kind, bool), String> {
             .filter(|length| (1..=MOST_TEXT).contains(length))
     };
     let kind = match kind {
-        "u1" | "b1" => Kind::Unsigned(1),
+        "b1" => Kind::Boolean,
+        "u1" => Kind::Unsigned(1),
         "u2" => Kind::Unsigned(2),
         "u4" => Kind::Unsigned(4),
         "u8" => Kind::Unsigned(8),

@@ -141,7 +141,7 @@ fn width_setting(nodes: &[Node], index: usize) -> String {
 }
 
 /// Checks that every layer has units, and windows and groups that fit.
-pub(super) fn check_nodes(nodes: &[Node]) -> Result<(), EngineError> {
+pub(super) fn check_nodes(nodes: &[Node], input: &Input) -> Result<(), EngineError> {
     for (index, node) in nodes.iter().enumerate() {
         let (grid, output) = match &node.layer {
             Layer::Convolution(convolution) => (convolution.input, convolution.output),
@@ -156,7 +156,22 @@ pub(super) fn check_nodes(nodes: &[Node]) -> Result<(), EngineError> {
         };
         if output.places() == 0 {
             let found = format!("{} x {}", grid.height, grid.width);
-            return refuse("grid of a layer", "", found, "no smaller than its window");
+            let what = "grid of a layer";
+            return match input {
+                Input::Numbers(shape) if shape.height == 1 && shape.channels == 1 => {
+                    let found = format!("{found} in examples of {} features", shape.width);
+                    let needed = "no smaller than its window: this model needs images, saved as [examples, height, width] or \
+                                  [examples, channels, height, width]";
+                    refuse(what, "", found, needed)
+                }
+                Input::Numbers(shape) => {
+                    let (channels, height, width) = (shape.channels, shape.height, shape.width);
+                    let found =
+                        format!("{found} in examples of {channels} channels of {height} x {width}");
+                    refuse(what, "", found, "no smaller than its window")
+                }
+                Input::Tokens { .. } => refuse(what, "", found, "no smaller than its window"),
+            };
         }
         let inputs = match &node.layer {
             Layer::Dense(dense) => dense.inputs,

@@ -50,7 +50,8 @@ pub enum Targets {
     /// One output per class: one for the label, zero for the others.
     #[default]
     OneHot,
-    /// One output: the label as a number.
+    /// One output: the label as a number. The labels of a table, and texts in an array, are numbered in their order: what is learnt is the
+    /// place of the label, from 0.
     Value,
 }
 

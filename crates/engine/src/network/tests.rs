@@ -145,7 +145,18 @@ fn what_does_not_fit_the_examples_is_refused() {
         error.to_string()
     };
     let small = Input::Numbers(Shape::flat(4));
-    assert!(refused(&Model::CnnCifar, small).contains("window"));
+    let flat = refused(&Model::CnnCifar, small);
+    assert!(
+        flat.contains("examples of 4 features") && flat.contains("window: this model needs images"),
+        "{flat}"
+    );
+    let strips = Shape {
+        channels: 32,
+        height: 32,
+        width: 1,
+    };
+    let strips = refused(&Model::CnnCifar, Input::Numbers(strips));
+    assert!(strips.contains("32 channels of 32 x 1"), "{strips}");
     assert!(refused(&Model::CharLstm(CharLstm::default()), small).contains("text"));
     assert!(refused(&Model::Logistic, Input::Tokens { window: 5 }).contains("char_lstm"));
     let resnet = |depth, groups| {

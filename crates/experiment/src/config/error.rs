@@ -161,10 +161,15 @@ impl ConfigError {
 
     /// The error is met in the run that `variation` sets apart.
     pub(crate) fn in_run(mut self, variation: &[(String, String)]) -> Self {
-        // Files of a dataset are missing for all runs that use it, not for the first of them.
-        if !matches!(self.0.fault, ConfigFault::Data(_)) {
-            self.0.run = joined(variation);
-        }
+        self.0.run = match self.0.fault {
+            // Files of a dataset are missing for all runs that use it, not for the first of them.
+            ConfigFault::Data(_) => {
+                let of_dataset = |path: &str| path == "dataset" || path.starts_with("dataset.");
+                let varied = variation.iter().filter(|(path, _)| of_dataset(path));
+                joined(&varied.cloned().collect::<Vec<_>>())
+            }
+            _ => joined(variation),
+        };
         self
     }
 

@@ -45,7 +45,12 @@ pub(crate) fn all<T: DeserializeOwned>(
             read.map_err(|error| error.knowing(tree))
         };
         if found.read(&mut tree, read).is_some() {
-            check(&tree).into_iter().for_each(|error| found.tell(error));
+            // Of a dataset whose values have not all been read, nobody can say whether they fit each other.
+            let is_blind = tree.child("dataset").is_some_and(Node::has_told);
+            let follows =
+                |error: &ConfigError| is_blind && matches!(error.fault(), ConfigFault::Data(_));
+            let errors = check(&tree).into_iter().filter(|error| !follows(error));
+            errors.for_each(|error| found.tell(error));
         }
     }
     ConfigError::of_all(found.told).unwrap_or(first)

@@ -100,7 +100,10 @@ impl<'a> PlannedData<'a> {
             return Ok(known.clone());
         }
         let known = self.known(&run.config.dataset);
-        let known = known.map_err(|error| run.error(error, "dataset"))?;
+        let known = known.map_err(|error| {
+            let path = fault_path::of_dataset(&error, run.choice("dataset"));
+            run.error(error, &path)
+        })?;
         self.outlines.insert(dataset.to_owned(), known.clone());
         Ok(known)
     }

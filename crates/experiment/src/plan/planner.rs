@@ -346,7 +346,8 @@ impl<'a> Planner<'a> {
             exchange.clock.as_ref(),
         ));
         warnings.extend(failure_checks::warnings(config, clients, overlay));
-        warnings.extend(value_warnings::of(config, clients, overlay));
+        let outline = &learning.dataset.outline;
+        warnings.extend(value_warnings::of(config, clients, outline, overlay));
         if run.leaves_overlay_out {
             let method = config.algorithm.name();
             warnings.push(format!(

@@ -1,6 +1,8 @@
 //! Warnings that the values of a run and its overlay call for.
 
 use meshfold_algorithms::{Method, RowKind};
+use meshfold_data::DatasetSummary;
+use meshfold_engine::{Model, Targets};
 
 use crate::config::client_view::ClientView;
 use crate::config::experiment::usual_weights;
@@ -12,10 +14,12 @@ use crate::plan::planned_overlay::PlannedOverlay;
 pub(super) fn of(
     config: &RunConfig,
     clients: usize,
+    dataset: &DatasetSummary,
     overlay: Option<&PlannedOverlay>,
 ) -> Vec<String> {
     let mut warnings = overlay.map_or_else(Vec::new, |overlay| of_overlay(config, overlay));
     warnings.extend(of_servers(&config.algorithm, clients));
+    warnings.extend(of_labels(&config.model, dataset));
     if config
         .checkpoint
         .as_ref()
@@ -87,6 +91,18 @@ fn of_servers(method: &Method, clients: usize) -> Option<String> {
     let most = servers.most_clients(clients);
     (asked > most).then(|| {
         format!("`participation: {{per_server: {asked}}}` is more than any server has: all clients take part, {most} of a server at most")
+    })
+}
+
+/// What a model learns of labels that are places in an order.
+fn of_labels(model: &Model, dataset: &DatasetSummary) -> Option<String> {
+    let learns_values = matches!(model, Model::Linear(linear) if linear.targets == Targets::Value);
+    (learns_values && dataset.has_ranked_labels()).then(|| {
+        format!(
+            "`targets: value` learns the places of the labels in their order, 0 to {}, not the labels themselves; whole numbers in the \
+             array of labels of an npz file are learnt as they are",
+            dataset.classes() - 1
+        )
     })
 }
 

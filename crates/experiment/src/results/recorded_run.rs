@@ -10,6 +10,8 @@ use crate::results::holdings::Holdings;
 use crate::results::results_error::ResultsError;
 use crate::results::run_file::{expect_whole_lines, parsed};
 use crate::results::settings::Settings;
+use crate::run::digests::DataDigests;
+use crate::run::journal::ENVIRONMENT;
 
 /// One run as it stands on disk, finished or not.
 #[derive(Clone, Debug)]
@@ -78,6 +80,13 @@ impl RecordedRun {
             expect_whole_lines(text)?;
             Holdings::parse(text, clients)
         })
+    }
+
+    /// SHA-256 of the training examples and of the test examples, if they were written. Runs with the same settings of the dataset
+    /// differ in them where a file was replaced.
+    pub fn examples(&self) -> Option<[String; 2]> {
+        let data = DataDigests::recorded(&self.folder.join(ENVIRONMENT))?;
+        Some([data.train, data.test])
     }
 
     /// The first evaluation at which the mean accuracy was at least `target`.

@@ -186,7 +186,7 @@ impl<'a> Journal<'a> {
             None => plan.partition.to_csv(train.labels(), train.classes()),
         };
         folder.write("partition.csv", shards.as_bytes())?;
-        match Names::of(train, &plan.partition) {
+        match Names::of(train, &plan.partition, plan.files.digest().is_some()) {
             Some(names) => folder.write_json(NAMES, &names)?,
             None => folder.remove(NAMES)?,
         }

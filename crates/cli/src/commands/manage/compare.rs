@@ -59,6 +59,8 @@ enum Sameness {
     SameFolder,
     /// One configuration, and every figure has the same bits, but for the time that it took.
     SameFigures,
+    /// One configuration, and other figures, as the examples are others.
+    OtherData,
     /// One configuration, and other figures.
     OtherFigures,
     /// Two configurations.
@@ -121,8 +123,15 @@ fn sameness(sides: &[Side; 2], differences: &[Difference]) -> Sameness {
         () if whole(a).is_some() && whole(a) == whole(b) => Sameness::SameFolder,
         () if a.run.id != b.run.id && !differences.is_empty() => Sameness::Different,
         () if timeless(a) == timeless(b) => Sameness::SameFigures,
+        () if are_on_other_data(sides) => Sameness::OtherData,
         () => Sameness::OtherFigures,
     }
+}
+
+/// Whether both runs say what their examples were, and these differ.
+fn are_on_other_data(sides: &[Side; 2]) -> bool {
+    let [a, b] = sides.each_ref().map(|side| side.run.examples());
+    a.zip(b).is_some_and(|(a, b)| a != b)
 }
 
 fn verdict(sameness: Sameness) -> &'static str {
@@ -130,6 +139,9 @@ fn verdict(sameness: Sameness) -> &'static str {
         Sameness::SameFolder => "both are the same run, in the same folder",
         Sameness::SameFigures => {
             "both are the same run in two folders: their settings and all their figures are the same, but for the time they took"
+        }
+        Sameness::OtherData => {
+            "both have the same settings, but other data: a file of the dataset was replaced between them"
         }
         Sameness::OtherFigures => {
             "both have the same settings, but other figures: one is not finished, or another version or device made it"

@@ -42,6 +42,36 @@ fn standardising_takes_the_training_rows_alone() {
 }
 
 #[test]
+fn features_with_a_large_offset_keep_their_differences() {
+    let table: String = (0..20)
+        .map(|row| format!("{},{}\n", row % 2, 100_000_000 + row))
+        .collect();
+    let json = r#"{"file": "table.csv", "label": 0, "header": false, "standardise": true}"#;
+    let splits = load(json, &table, "").unwrap();
+    let values = |examples: &Examples| -> Vec<f32> {
+        let rows = 0..examples.len();
+        rows.map(|row| examples.row(row)[0]).collect()
+    };
+    let mut all = [values(&splits.train), values(&splits.test)].concat();
+    all.sort_by(f32::total_cmp);
+    all.dedup();
+    assert_eq!(all.len(), 20, "{all:?}");
+}
+
+#[test]
+fn spellings_of_one_number_are_one_class_and_one_client() {
+    let json =
+        r#"{"file": "table.csv", "label": "kind", "client": "who", "test": {"file": "test.csv"}}"#;
+    let train = "a,kind,who\n1,0,7\n2,1,8\n";
+    let splits = load(json, train, "a,kind,who\n1,0.0,7.0\n2,1.0,8.0\n").unwrap();
+    assert_eq!(
+        (splits.train.classes(), splits.test.labels()),
+        (2, &[0, 1][..])
+    );
+    assert_eq!(splits.test.owners(), splits.train.owners());
+}
+
+#[test]
 fn a_share_is_held_out() {
     let table: String = (0..50).map(|i| format!("{i},{}\n", i % 2)).collect();
     let json = r#"{"file": "table.csv", "label": 1, "header": false, "seed": 3}"#;
@@ -245,7 +275,7 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
         test: vec![1],
     };
     let refusal = |text: &str| {
-        let mut dealt = RowsBySplit::of(NAME, &tagged, 1).unwrap();
+        let mut dealt = RowsBySplit::<f32>::of(NAME, &tagged, 1).unwrap();
         let read = numbers(text.as_bytes(), &settings, 1, 2, &mut dealt);
         read.err().map(|fault| match fault {
             TableFault::Table(reason) => reason,

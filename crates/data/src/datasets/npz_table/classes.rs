@@ -44,6 +44,12 @@ impl NpzTable {
     }
 }
 
+/// The `names` of the first classes, then the numbers of those without a name.
+pub(super) fn all_names(mut names: Vec<String>, classes: usize) -> Vec<String> {
+    names.extend((names.len()..classes).map(|class| class.to_string()));
+    names
+}
+
 /// Warns of classes that no example has, which may be missing in a small sample or be a mistake.
 pub(super) fn warn_of_gaps(tagged: &Tagged, labels: &Path) {
     let present: BTreeSet<u16> = tagged.labels.iter().copied().collect();

@@ -101,7 +101,7 @@ impl<T: TryFrom<u64> + Into<f64> + Copy> Tags<T> {
             return (self.numbers, None);
         }
         let number = |number: u32| T::try_from(u64::from(number)).ok();
-        let Numbered { rows, names } = self.texts.numbered();
+        let Numbered { rows, names, .. } = self.texts.numbered();
         let numbers = rows
             .into_iter()
             .map(|text| number(text).expect("there are at most so many texts"));

@@ -14,7 +14,11 @@ fn array(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
 }
 
 /// What `of` makes of an archive of `entries` with the settings `json`.
-fn with<T>(json: &str, entries: &[(&str, &[u8])], of: impl Fn(&NpzTable, &DataFolder) -> T) -> T {
+fn with<T>(
+    json: &str,
+    entries: &[(&str, &[u8])],
+    of: impl FnOnce(&NpzTable, &DataFolder) -> T,
+) -> T {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.npz"), archive(entries)).unwrap();
     let settings: NpzTable = serde_json::from_str(json).unwrap();
@@ -62,6 +66,59 @@ fn pixels_labels_and_clients_are_read() {
             summary,
             DatasetSummary::of(&load(settings, &entries).unwrap())
         );
+    }
+}
+
+#[test]
+fn booleans_are_zero_and_one_and_no_pixels() {
+    let x = array("|b1", "(3, 1)", &[1, 0, 1]);
+    let [_, y] = labelled(&[0, 1, 1]);
+    let entries = [("x.npy", &x[..]), ("y.npy", &y)];
+    let json = r#"{"file": "a.npz", "test": {"arrays": {"x": "x", "y": "y"}}}"#;
+    let splits = load(json, &entries).unwrap();
+    let values = [0, 1, 2].map(|row| splits.train.row(row)[0]);
+    assert_eq!(values, [1.0, 0.0, 1.0]);
+    assert_eq!(
+        summary(json, &entries).unwrap(),
+        DatasetSummary::of(&splits)
+    );
+}
+
+#[test]
+fn features_are_standardised_before_they_are_rounded() {
+    let times = [0, 60, 120, 180].map(|seconds| 1.7e9 + f64::from(seconds));
+    let x = array("<f8", "(4, 1)", &times.map(f64::to_le_bytes).concat());
+    let [_, y] = labelled(&[0, 1, 0, 1]);
+    let entries = [("x.npy", &x[..]), ("y.npy", &y)];
+    let json =
+        r#"{"file": "a.npz", "standardise": true, "test": {"arrays": {"x": "x", "y": "y"}}}"#;
+    let splits = load(json, &entries).unwrap();
+    let values = [0, 1, 2, 3].map(|row| splits.train.row(row)[0]);
+    let expected = [-1.5, -0.5, 0.5, 1.5].map(|value: f64| (value / 1.25_f64.sqrt()) as f32);
+    assert_eq!(values, expected);
+    assert_eq!(splits.test, splits.train);
+    let mut pieces = Vec::new();
+    let see =
+        &mut |piece: &Examples| pieces.extend((0..piece.len()).flat_map(|row| piece.row(row)));
+    with(json, &entries, |table, folder| {
+        table.load_in_pieces(folder, 1, see).map(drop)
+    })
+    .unwrap();
+    assert_eq!(pieces, expected);
+}
+
+#[test]
+fn channels_that_come_last_are_suspected() {
+    let shape = |channels, height, width| Shape {
+        channels,
+        height,
+        width,
+    };
+    for last in [shape(32, 32, 3), shape(28, 28, 1)] {
+        assert!(has_channels_last(last), "{last:?}");
+    }
+    for first in [shape(3, 32, 32), shape(1, 28, 28), shape(64, 3, 3)] {
+        assert!(!has_channels_last(first), "{first:?}");
     }
 }
 
@@ -275,15 +332,21 @@ fn labels_and_owners_may_be_texts() {
     assert_eq!(splits.train.classes(), 4);
     assert_eq!(splits.train.owners(), Some([0, 3, 1, 3].as_slice()));
     assert_eq!(splits.test.owners(), Some([1, 2].as_slice()));
-    assert_eq!(
-        summary(json, &entries).unwrap(),
-        DatasetSummary::of(&splits)
+    let found = summary(json, &entries).unwrap();
+    assert!(found.has_ranked_labels());
+    assert_eq!(found, DatasetSummary::of(&splits).with_ranked_labels(true));
+    let json = json.replace(
+        "\"client\": \"who\",",
+        "\"client\": \"who\", \"classes\": 6,",
     );
+    let more = load(&json, &entries).unwrap();
+    let names = ["ant", "ape", "bee", "löwe", "4", "5"];
+    assert_eq!(more.train.label_names().unwrap(), names);
 
     let refusal = |name: &str, other: &[u8]| {
         let entries =
             entries.map(|(entry, array)| (entry, if entry == name { other } else { array }));
-        load(json, &entries).unwrap_err().to_string()
+        load(&json, &entries).unwrap_err().to_string()
     };
     let mixed = refusal("y_test.npy", &array("|u1", "(2,)", &[0, 1]));
     assert!(
