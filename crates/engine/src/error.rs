@@ -146,13 +146,32 @@ pub enum EngineError {
         device: String,
     },
     /// A model stopped being finite.
-    #[error(
-        "the model of row {row} became infinite or NaN in round {round}: lower the learning rate, or set `clip_norm`"
-    )]
+    #[error("the model of row {row} {}", non_finite(*round))]
     NonFinite {
-        /// First round in which the loss or the model was not finite.
+        /// First round in which the loss or the model was not finite; 0 before it was trained.
         round: usize,
         /// Lowest row that was so in that round.
         row: usize,
     },
+}
+
+/// What became of a model in `round`, and what to do.
+fn non_finite(round: usize) -> String {
+    match round {
+        0 => "has a loss that is infinite or NaN before it is trained: what it starts from, what it computes, or the data cannot be right"
+            .to_owned(),
+        _ => format!("became infinite or NaN in round {round}: lower the learning rate, or set `clip_norm`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_learning_rate_is_blamed_before_the_first_round() {
+        let told = |round| EngineError::NonFinite { round, row: 3 }.to_string();
+        assert!(told(7).starts_with("the model of row 3 became infinite or NaN in round 7: lower"));
+        assert!(!told(0).contains("learning rate"), "{}", told(0));
+    }
 }

@@ -1,7 +1,7 @@
 //! Models of a program's own that compute many rows at once in host memory, from numbers to numbers.
 
 use super::parameter::{Parameter, arrange, draw};
-use super::trial::{self, TRIED};
+use super::trial::{self, TRIED, TriedStep};
 use super::{Body, Network};
 use crate::error::EngineError;
 use crate::network::layout::Layout;
@@ -100,8 +100,8 @@ impl Network {
     ///
     /// # Errors
     /// [`EngineError::OwnModel`] if its parameters cannot be, or a trial with made-up examples shows outputs of another
-    /// shape than rows, examples and classes, rows that change with those beside them, or gradients that are not finite;
-    /// whatever the model says itself.
+    /// shape than rows, examples and classes, rows whose outputs, losses or gradients change with those beside them, or
+    /// gradients that are not finite; whatever the model says itself.
     pub fn host(
         model: Arc<dyn HostModel>,
         input: Input,
@@ -150,7 +150,7 @@ impl HostBody {
         Ok(values)
     }
 
-    /// Holds the outputs of a row beside another against its outputs alone, and looks at a gradient.
+    /// Holds the outputs, the loss and the gradient of a row beside another against those of the row alone.
     fn try_out(&self, layout: &Layout, input: Input, classes: usize) -> Result<(), EngineError> {
         let (features, width) = (input.features(), layout.width());
         let models = [0, 1].map(|row| self.initialise(layout, 0, row));
@@ -181,16 +181,26 @@ impl HostBody {
         };
         let (both, second) = (outputs(0, 2)?, outputs(1, 1)?);
         trial::expect_apart(&both, &second, "arrays")?;
-        let (models, examples) = of(0, 2);
         let labels: Vec<u16> = (0..2 * TRIED)
             .map(|at| (at % classes.max(1)) as u16)
             .collect();
-        let mut row_gradient = vec![0.0; width];
-        let mut take = |losses: &[f32], gradients: &[ReturnedGradient<'_>]| {
-            let taken = RowGradients::new(layout, 2, losses, gradients)?;
-            (0..2).try_for_each(|row| taken.read(row, row, &mut row_gradient))
+        let step = |first: usize, rows: usize| {
+            let (models, examples) = of(first, rows);
+            let labels = &labels[first * TRIED..][..rows * TRIED];
+            let mut last = TriedStep {
+                loss: 0.0,
+                gradient: vec![0.0; width],
+            };
+            let mut take = |losses: &[f32], gradients: &[ReturnedGradient<'_>]| {
+                let taken = RowGradients::new(layout, rows, losses, gradients)?;
+                last.loss = losses[rows - 1];
+                (0..rows).try_for_each(|row| taken.read(row, first + row, &mut last.gradient))
+            };
+            self.model.gradients(models, examples, labels, &mut take)?;
+            Ok(last)
         };
-        self.model.gradients(models, examples, &labels, &mut take)
+        let (beside, alone) = (step(0, 2)?, step(1, 1)?);
+        trial::expect_same_step(&beside, &alone)
     }
 }
 

@@ -18,6 +18,9 @@ pub(super) fn examples(input: Input, classes: usize) -> Vec<f32> {
     (0..2 * TRIED * input.features()).map(number).collect()
 }
 
+/// The least size of a gradient that differences are held against: what cancels out leaves rounding errors alone.
+const LEAST_GRADIENT: f32 = 1e-4;
+
 /// Holds the outputs of the second row beside the first, `both` `[2, TRIED, C]`, against its outputs `alone`; `arrays` are what the
 /// model computes with.
 ///
@@ -35,4 +38,34 @@ pub(super) fn expect_apart(both: &[f32], alone: &[f32], arrays: &str) -> Result<
             ),
         }),
     }
+}
+
+/// What the second row gave for its examples: its loss, and the gradient of that `[P_pad]`.
+#[derive(Debug)]
+pub(super) struct TriedStep {
+    pub(super) loss: f32,
+    pub(super) gradient: Vec<f32>,
+}
+
+/// Holds the loss and the gradient of the second row `beside` the first against those of the row `alone`.
+///
+/// # Errors
+/// [`EngineError::OwnModel`] if they differ.
+pub(super) fn expect_same_step(beside: &TriedStep, alone: &TriedStep) -> Result<(), EngineError> {
+    let sizes = alone.gradient.iter().map(|value| value.abs());
+    let most = TOLERANCE * sizes.fold(LEAST_GRADIENT, f32::max);
+    let mut pairs = beside.gradient.iter().zip(&alone.gradient);
+    let found = match () {
+        () if (beside.loss - alone.loss).abs() > TOLERANCE * alone.loss.abs().max(1.0) => {
+            "losses of a row change with the rows beside it: each must be the mean over the examples of that row alone"
+        }
+        () if pairs.any(|(beside, alone)| (beside - alone).abs() > most) => {
+            "gradients of a row change with the rows beside it: each must be that of the row's own loss, as it is if the sum of all \
+             losses, not their mean, is differentiated"
+        }
+        () => return Ok(()),
+    };
+    Err(EngineError::OwnModel {
+        reason: format!("the {found}"),
+    })
 }
