@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use meshfold_algorithms::AlgorithmError;
 use meshfold_engine::EngineError;
+use meshfold_topology::TopologyError;
 use thiserror::Error;
 
 use crate::files::write_error::plain_write_error;
@@ -113,7 +114,7 @@ pub enum RunError {
     },
     /// The overlay of a round cannot be built.
     #[error(transparent)]
-    Topology(#[from] meshfold_topology::TopologyError),
+    Topology(#[from] TopologyError),
     /// The network cannot carry the messages of a round.
     #[error(transparent)]
     Network(#[from] crate::network::NetworkError),
@@ -151,6 +152,22 @@ pub enum RunError {
     /// The method refused or failed.
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
+    /// A part of a program's own failed in the course of the run.
+    #[error("{}: {error}", when(*round))]
+    InRound {
+        /// The round; 0 before the first.
+        round: usize,
+        /// What failed.
+        error: Box<RunError>,
+    },
+}
+
+/// The round in words.
+fn when(round: usize) -> String {
+    match round {
+        0 => "before the first round".to_owned(),
+        _ => format!("in round {round}"),
+    }
 }
 
 /// What a process is called in a message.
@@ -179,9 +196,61 @@ impl RunError {
     /// Whether the models, their clients or the device failed, rather than the files: the run then ends with its records
     /// kept.
     pub(crate) fn is_of_the_models(&self) -> bool {
-        matches!(
+        match self {
+            Self::Engine(_) | Self::Algorithm(_) | Self::NobodyAlive { .. } => true,
+            Self::InRound { error, .. } => error.is_of_the_models(),
+            _ => false,
+        }
+    }
+
+    /// The error with the `round` that it is of, where a part of a program's own says what went wrong.
+    pub(crate) fn in_round(self, round: usize) -> Self {
+        let of_own_part = matches!(
             self,
-            Self::Engine(_) | Self::Algorithm(_) | Self::NobodyAlive { .. }
-        )
+            Self::Engine(EngineError::OwnModel { .. })
+                | Self::Algorithm(
+                    AlgorithmError::Own { .. }
+                        | AlgorithmError::Engine(EngineError::OwnModel { .. })
+                )
+                | Self::Topology(TopologyError::Own { .. })
+        );
+        match of_own_part {
+            true => Self::InRound {
+                round,
+                error: Box::new(self),
+            },
+            false => self,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_part_of_ones_own_says_comes_with_its_round() {
+        let method = || AlgorithmError::Own {
+            method: "choco".to_owned(),
+            reason: "no more".to_owned(),
+        };
+        let error = RunError::from(method()).in_round(3);
+        assert_eq!(error.to_string(), "in round 3: choco failed: no more");
+        assert!(error.is_of_the_models());
+        let overlay = TopologyError::Own {
+            setting: "topology",
+            name: "matchings".to_owned(),
+            reason: "no more".to_owned(),
+        };
+        let error = RunError::from(overlay).in_round(4);
+        assert_eq!(error.to_string(), "in round 4: matchings: no more");
+        let model = EngineError::OwnModel {
+            reason: "no more".to_owned(),
+        };
+        let error = RunError::from(model).in_round(0).to_string();
+        assert_eq!(error, "before the first round: own model: no more");
+        let named = EngineError::NonFinite { round: 7, row: 2 };
+        let error = RunError::from(named.clone()).in_round(7).to_string();
+        assert_eq!(error, named.to_string());
     }
 }

@@ -159,7 +159,8 @@ impl<'a> RunState<'a> {
     pub(crate) fn advance(&mut self) -> Result<(), RunError> {
         self.lead(Step::Advance);
         let begun = Instant::now();
-        self.carry_out()?;
+        let round = self.round + 1;
+        self.carry_out().map_err(|error| error.in_round(round))?;
         self.totals.round_seconds += begun.elapsed().as_secs_f64();
         Ok(())
     }
@@ -246,7 +247,7 @@ impl<'a> RunState<'a> {
         let begun = Instant::now();
         let judged = self.judge_models();
         self.totals.judging_seconds += begun.elapsed().as_secs_f64();
-        judged
+        judged.map_err(|error| error.in_round(self.round))
     }
 
     fn judge_models(&mut self) -> Result<(Record, EvaluationResult), RunError> {

@@ -284,12 +284,13 @@ impl OwnOverlay for OfRounds {
             let edges = self.edges.bind(py).call1((draw + 1, nodes.count))?;
             Ok(pairs(&edges.extract()?))
         });
-        let edges = edges.map_err(|error| TopologyError::Own {
+        let failed = |reason| TopologyError::Own {
             setting: "topology",
             name: self.name.clone(),
-            reason: raised(&error),
-        })?;
-        Overlay::from_edges(nodes.count, edges)
+            reason,
+        };
+        let edges = edges.map_err(|error| failed(raised(&error)))?;
+        Overlay::from_edges(nodes.count, edges).map_err(|error| failed(error.to_string()))
     }
 
     fn change(&self) -> OverlayChange {
