@@ -80,7 +80,7 @@ impl<'a> CombinedTable<'a> {
     }
 
     fn new(runs: &'a [RecordedRun], columns: Vec<Column>, content: Content) -> Self {
-        let fields: Vec<Fields> = runs.iter().map(|run| Fields::of(&run.settings)).collect();
+        let fields = Fields::of_all(runs.iter().map(|run| &run.settings));
         let settings = settings_columns(&differing(&fields, &[]), &fields);
         let id = Column::text("run", "Id of the run, the name of its folder.");
         let of_runs = settings.iter().map(|setting| setting.column.clone());

@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshfold_experiment::results::Settings;
+use meshfold_experiment::results::{Settings, choice};
 use serde_json::Value;
 
 use crate::error::TableError;
 
+/// How much of the version of a part is shown.
+const VERSION_SHOWN: usize = 6;
+
 /// The settings of a run by dotted path, such as `algorithm.dsgd.learning_rate`.
 ///
-/// A choice is a field as well: `algorithm` is `dsgd`, and `topology` is `ring`, whatever they contain. What is null is
-/// absent, and so are the name of the experiment and its checkpoints, which say nothing of what a run computes.
+/// A choice is a field as well: `algorithm` is `dsgd`, and `topology` is `ring`, whatever they contain; a part of a program's own is what
+/// that program calls it. What is null is absent, and so are the name of the experiment and its checkpoints, which say nothing of what a run computes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Fields(BTreeMap<String, Value>);
 
@@ -24,12 +27,39 @@ impl Fields {
         fields
     }
 
+    /// Those of several runs. Where parts of a program's own share their name, the beginning of the version is added to it.
+    pub(crate) fn of_all<'a>(all: impl IntoIterator<Item = &'a Settings>) -> Vec<Self> {
+        let mut runs: Vec<Self> = all.into_iter().map(Self::of).collect();
+        let name_and_version = |run: &Self, path: &str| {
+            let text = |key: &str| run.0.get(&format!("{path}.own.{key}"))?.as_str();
+            Some((text("name")?.to_owned(), text("version")?.to_owned()))
+        };
+        for path in paths(&runs) {
+            let parts: Vec<_> = runs
+                .iter()
+                .map(|run| name_and_version(run, &path))
+                .collect();
+            for (run, part) in runs.iter_mut().zip(&parts) {
+                let Some((name, version)) = part else {
+                    continue;
+                };
+                let mut others = parts.iter().flatten();
+                if others.any(|(other, differs)| other == name && differs != version) {
+                    let beginning: String = version.chars().take(VERSION_SHOWN).collect();
+                    run.0
+                        .insert(path.clone(), format!("{name} {beginning}").into());
+                }
+            }
+        }
+        runs
+    }
+
     fn add(&mut self, path: &str, value: &Value) {
         match value {
             Value::Null => {}
             Value::Object(map) => {
-                if let (1, Some(choice)) = (map.len(), map.keys().next()) {
-                    self.0.insert(path.to_owned(), choice.clone().into());
+                if let Some((name, _)) = choice(value) {
+                    self.0.insert(path.to_owned(), name.into());
                 }
                 for (key, value) in map {
                     self.add(&format!("{path}.{key}"), value);
@@ -114,7 +144,8 @@ impl Name {
     }
 }
 
-/// The paths at which `runs` differ, without those that `named` stand for and those below one at which they differ, named or not.
+/// The paths at which `runs` differ, without those that `named` stand for, and without those below one at which they differ if that one is
+/// named or tells as much.
 pub(crate) fn differing(runs: &[Fields], named: &[&Name]) -> Vec<String> {
     let is_named = |path: &String| named.iter().any(|name| name.paths.contains(path));
     let mut found: Vec<String> = Vec::new();
@@ -123,13 +154,29 @@ pub(crate) fn differing(runs: &[Fields], named: &[&Name]) -> Vec<String> {
         let differs = runs.iter().any(|run| run.0.get(&path) != first);
         let is_below = found
             .iter()
-            .any(|above| path.starts_with(&format!("{above}.")));
+            .filter(|above| path.starts_with(&format!("{above}.")))
+            .any(|above| is_named(above) || decides(above, &path, runs));
         if differs && !is_below {
             found.push(path);
         }
     }
     found.retain(|path| !is_named(path));
     found
+}
+
+/// Whether `runs` with the same value at `above` have the same at `path`.
+fn decides(above: &str, path: &str, runs: &[Fields]) -> bool {
+    let mut known: Vec<(Option<&Value>, Option<&Value>)> = Vec::new();
+    runs.iter().all(|run| {
+        let (value, below) = (run.0.get(above), run.0.get(path));
+        match known.iter().find(|(other, _)| *other == value) {
+            Some((_, other)) => *other == below,
+            None => {
+                known.push((value, below));
+                true
+            }
+        }
+    })
 }
 
 /// The paths that have one value in all of `runs`.
@@ -224,5 +271,32 @@ mod tests {
         let named = [&algorithm, &seed, &topology];
         assert_eq!(differing(&runs, &named), Vec::<String>::new());
         assert_eq!(differing(&runs[..1], &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_lies_below_a_choice_is_named_where_the_choice_does_not_tell_it() {
+        let run = |method: &str| fields(&format!("algorithm: {{{method}}}"));
+        let slow = run("dsgd: {rate: 0.1, momentum: 0}");
+        let fast = run("dsgd: {rate: 0.2, momentum: 0}");
+        let runs = [slow, fast, run("fedavg: {rate: 0.1}")];
+        assert_eq!(differing(&runs, &[]), ["algorithm", "algorithm.dsgd.rate"]);
+    }
+
+    #[test]
+    fn parts_of_ones_own_go_by_name_and_by_version_where_they_share_it() {
+        let settings = |part: &str| Settings::parse(&format!("topology: {part}")).unwrap();
+        let own = |name: &str, version: &str| {
+            settings(&format!("{{own: {{name: {name}, version: {version}}}}}"))
+        };
+        let all = [
+            settings("star"),
+            own("mine", "df0c473e65"),
+            own("full", "fec333e79a"),
+            own("full", "a0b1c2d3e4"),
+        ];
+        let runs = Fields::of_all(&all);
+        let found: Vec<String> = runs.iter().map(|run| text(run.at("topology"))).collect();
+        assert_eq!(found, ["star", "mine", "full fec333", "full a0b1c2"]);
+        assert_eq!(differing(&runs, &[]), ["topology"]);
     }
 }

@@ -55,5 +55,5 @@ pub use run_entry::{RunEntry, RunStage};
 pub use run_folder::DONE;
 pub use run_folders::{run_folders, subfolders};
 pub use run_reader::{folder_name, is_run};
-pub use settings::{Settings, variant};
+pub use settings::{Settings, choice, variant};
 pub use text_counts::TextCounts;

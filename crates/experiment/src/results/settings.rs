@@ -150,6 +150,13 @@ pub fn variant(value: &Value) -> Option<(&str, &Value)> {
     }
 }
 
+/// As [`variant`], but a part of a program's own, `{own: {name: choco, ..}}` or `{own: choco}`, goes by its own name.
+pub fn choice(value: &Value) -> Option<(&str, &Value)> {
+    let (name, content) = variant(value)?;
+    let own = content.as_str().or_else(|| content.get("name")?.as_str());
+    Some((own.filter(|_| name == "own").unwrap_or(name), content))
+}
+
 fn typed<T: DeserializeOwned>(value: &Value) -> Option<T> {
     let whole = match value {
         Value::String(name) => serde_json::json!({ name: {} }),
@@ -205,6 +212,19 @@ mod tests {
         assert_eq!(quantised.quantised_bits(), Some(8));
         assert_eq!(quantised.kind_in_full(), Some(full.kind()));
         assert_eq!((full.quantised_bits(), full.kind_in_full()), (None, None));
+    }
+
+    #[test]
+    fn parts_of_ones_own_go_by_their_names() {
+        let settings = Settings::parse(
+            "topology: {own: {name: mine, version: a1}}\nmodel: {own: burnt}\nalgorithm: {dsgd: {name: x}}\n",
+        );
+        let settings = settings.unwrap();
+        let called = |key| choice(settings.get(key)).unwrap().0;
+        assert_eq!(
+            [called("topology"), called("model"), called("algorithm")],
+            ["mine", "burnt", "dsgd"]
+        );
     }
 
     #[test]
