@@ -35,12 +35,15 @@ const NAMED: usize = 20;
 /// Most kinds of runs whose curves the page has.
 pub(crate) const CHARTED: usize = 100;
 
-/// The page about these runs, at least one.
+/// The page about these runs; without any it says so.
 ///
 /// # Errors
 /// [`ReportError::Results`] for files that are read again where they are shown.
 pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, ReportError> {
     let Gathered { runs, left_out } = gathered;
+    if runs.is_empty() {
+        return Ok(without_runs("no runs", "0 runs.", left_out));
+    }
     let mut groups = Group::all(runs);
     let factors = Factor::all(&groups);
     for group in groups.iter_mut().take(CHARTED) {

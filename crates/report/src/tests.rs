@@ -65,6 +65,14 @@ fn own_part(page: &str) -> String {
 }
 
 #[test]
+fn a_page_about_no_runs_says_so() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("report.html");
+    write_gathered(&Gathered::default(), &out).unwrap();
+    assert_eq!(headline(&fs::read_to_string(out).unwrap()), "0 runs.");
+}
+
+#[test]
 fn a_sweep_has_every_section_and_every_plot() {
     let folder = TempDir::new().unwrap();
     let page = page(&sweep(folder.path(), 20, 1), &folder);

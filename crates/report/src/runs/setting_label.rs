@@ -1,6 +1,6 @@
 //! Short texts for settings, and for what distinguishes one configuration from others.
 
-use meshfold_experiment::results::{Settings, variant};
+use meshfold_experiment::results::{Settings, choice, variant};
 use meshfold_topology::{Topology, Weights};
 use serde_json::{Map, Value};
 
@@ -51,7 +51,7 @@ fn leaves<'a>(key: &'a str, values: &[&'a Value]) -> Vec<(&'a str, Vec<String>)>
         return Vec::new();
     }
     let variants: Option<Vec<(&'a str, &'a Value)>> =
-        values.iter().map(|value| variant(value)).collect();
+        values.iter().map(|value| choice(value)).collect();
     if let Some(variants) = variants {
         let (name, _) = variants[0];
         if variants.iter().any(|(other, _)| *other != name) {
@@ -145,7 +145,7 @@ fn weights(all: &[&Settings]) -> Vec<String> {
 
 /// What differs between values that are not all equal, each named by the innermost key that leads to it.
 fn contrast(key: &str, values: &[&Value]) -> Vec<String> {
-    let variants: Option<Vec<(&str, &Value)>> = values.iter().map(|value| variant(value)).collect();
+    let variants: Option<Vec<(&str, &Value)>> = values.iter().map(|value| choice(value)).collect();
     if let Some(variants) = variants {
         return contrast_variants(&variants);
     }
@@ -306,6 +306,17 @@ mod tests {
     fn settings_that_one_run_lacks_are_named() {
         let found = labels(&["model: logistic\nclip: 10", "model: {mlp: {hidden: [200]}}"]);
         assert_eq!(found, ["logistic · clip 10", "mlp · no clip"]);
+    }
+
+    #[test]
+    fn parts_of_ones_own_go_by_their_names() {
+        let found = labels(&[
+            "partition: {own: {name: halves, version: a1}}",
+            "partition: {own: {name: thirds, version: b2}}",
+            "partition: {own: {name: thirds, version: c3}}",
+            "partition: {iid: {clients: 3}}",
+        ]);
+        assert_eq!(found, ["halves", "thirds b2", "thirds c3", "iid"]);
     }
 
     #[test]
