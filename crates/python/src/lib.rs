@@ -14,6 +14,7 @@ mod host;
 mod own;
 mod recorded;
 mod running;
+mod threads;
 mod warned;
 
 use pyo3::prelude::*;

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::arrow::Table;
 use crate::errors::{Failure, results};
+use crate::threads;
 
 /// Runs that were read from their folders. Places are those of the runs in it, from 0.
 #[pyclass(frozen, module = "meshfold._meshfold")]
@@ -35,10 +36,25 @@ struct About<'a> {
 }
 
 impl Recorded {
+    /// The run at `place`, whose folder is still there.
     fn run(&self, place: usize) -> Result<&RecordedRun, Failure> {
         let runs = &self.gathered.runs;
-        runs.get(place)
-            .ok_or_else(|| results(format_args!("there is no run {place} of {}", runs.len())))
+        let run = runs
+            .get(place)
+            .ok_or_else(|| results(format_args!("there is no run {place} of {}", runs.len())))?;
+        expect_folder(run)?;
+        Ok(run)
+    }
+}
+
+/// Requires that the folder of `run` has not gone since it was read.
+fn expect_folder(run: &RecordedRun) -> Result<(), Failure> {
+    match run.folder.is_dir() {
+        true => Ok(()),
+        false => Err(results(format_args!(
+            "{} is gone: it was there when the run was read",
+            run.folder.display()
+        ))),
     }
 }
 
@@ -47,7 +63,7 @@ impl Recorded {
     /// Reads the runs in `folders`, each the folder of a run or one that holds such folders.
     #[new]
     fn read(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<Self> {
-        let gathered = py.detach(|| Gathered::of(&folders));
+        let gathered = py.detach(|| threads::shared(|| Gathered::of(&folders)));
         match gathered {
             Ok(gathered) => Ok(Self { gathered }),
             Err(error) => Err(Failure::from(error).raise(py)),
@@ -87,7 +103,8 @@ impl Recorded {
 
     /// The folder of the run at `place`.
     fn folder(&self, py: Python<'_>, place: usize) -> PyResult<PathBuf> {
-        let run = self.run(place).map_err(|error| error.raise(py))?;
+        let run = self.gathered.runs.get(place);
+        let run = run.ok_or_else(|| results(format_args!("there is no run {place}")).raise(py))?;
         Ok(run.folder.clone())
     }
 
@@ -140,7 +157,7 @@ impl Recorded {
                 runs: self.some(&places)?.into_owned(),
                 left_out: Vec::new(),
             };
-            Ok(write_gathered(&gathered, &path)?)
+            Ok(threads::shared(|| write_gathered(&gathered, &path))?)
         });
         written.map_err(|error: Failure| error.raise(py))
     }
@@ -161,8 +178,7 @@ impl Recorded {
     fn table(&self, py: Python<'_>, places: &[usize], combine: Combine) -> PyResult<Table> {
         let table = py.detach(|| {
             let runs = self.some(places)?;
-            let combined = combine(&runs).map_err(results)?;
-            Table::of(&combined)
+            threads::shared(|| Table::of(&combine(&runs).map_err(results)?))
         });
         table.map_err(|error| error.raise(py))
     }
@@ -171,6 +187,7 @@ impl Recorded {
     fn some(&self, places: &[usize]) -> Result<Cow<'_, [RecordedRun]>, Failure> {
         let runs = &self.gathered.runs;
         if places.iter().copied().eq(0..runs.len()) {
+            runs.iter().try_for_each(expect_folder)?;
             return Ok(Cow::Borrowed(runs));
         }
         let some = places.iter().map(|place| self.run(*place).cloned());

@@ -24,6 +24,7 @@ use crate::gate;
 use crate::host::{Host, compare};
 use crate::own::parts::PyPart;
 use crate::own::{OwnClass, own};
+use crate::threads;
 use crate::warned;
 
 /// How long the calling thread sleeps before it looks whether Ctrl-C was pressed.
@@ -174,7 +175,7 @@ pub(crate) fn run(
         ));
     }
     warned::listen();
-    let (plan, inside) = py.detach(|| (request.plan(), gate::enter()));
+    let (plan, inside) = py.detach(|| (threads::shared(|| request.plan()), gate::enter()));
     let mut told = warned::take();
     let plan = plan.map_err(|error| error.raise(py))?;
     told.extend(warnings(&plan.plans));
@@ -187,7 +188,7 @@ pub(crate) fn run(
         // The runs borrow nothing of this thread, which Python ends without a word when the interpreter ends.
         let runs = thread::spawn({
             let (plan, stop) = (Arc::clone(&plan), Arc::clone(&stop));
-            move || plan.carry_out(&stop, events)
+            move || threads::shared(|| plan.carry_out(&stop, events))
         });
         let heard = listen(&incoming, &listener);
         if heard.is_err() {

@@ -169,3 +169,16 @@ def test_figures_and_settings_are_flat() -> None:
     sweep = {"topology": {"regular": {"degree": 3}}}
     assert settings(config, sweep) == {"topology": "regular degree=3", "seed": 1}
     assert varied({"model": {"mlp": {"hidden": [200]}}, "seed": 2}) == {"model": "mlp hidden=[200]", "seed": 2}
+
+
+def test_an_object_with_one_hook_is_a_call_back(experiment: Experiment) -> None:
+    class Ends:
+        def __init__(self) -> None:
+            self.endings: list[str | None] = []
+
+        def on_end(self, run: mf.RunInfo) -> None:
+            self.endings.append(run.ending)
+
+    ends = Ends()
+    mf.run(experiment, callbacks=[ends, lambda run, record: None], progress=False)
+    assert ends.endings == ["finished"] * 4

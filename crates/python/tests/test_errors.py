@@ -44,6 +44,26 @@ def test_what_is_no_experiment_is_told_by_name() -> None:
         mf.run("nowhere.yaml")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        ({"at_once": 0}, ValueError, "at_once: found 0, needed a whole number above 0"),
+        ({"threads": 0}, ValueError, "threads: found 0, needed a whole number above 0, or None for all cores"),
+        ({"threads": -1}, ValueError, "threads: found -1"),
+        ({"threads": "2"}, TypeError, "threads: found '2', needed a whole number above 0"),
+        ({"part": 3}, TypeError, "part: found 3, needed text: a part such as '3/16'"),
+        ({"only": [1]}, TypeError, "only: found 1, needed text: ids of runs"),
+        ({"device": 0}, TypeError, "device: found 0, needed text"),
+    ],
+)
+def test_arguments_that_cannot_be_are_told(
+    experiment: Experiment, arguments: dict[str, Any], kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        mf.run(experiment, progress=False, **arguments)
+    assert not Path("runs").exists()
+
+
 def test_devices_and_data_that_are_missing(experiment: Experiment) -> None:
     with pytest.raises(mf.DeviceError, match="abacus"):
         mf.run(experiment, device="abacus")

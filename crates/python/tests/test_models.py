@@ -162,7 +162,7 @@ def test_all_clients_go_through_one_call(experiment: Experiment) -> None:
         return linear_gradients(p, x, y)
 
     one(experiment, model=mf.model({"w": (784, 10)}, linear, gradients), rounds=3)
-    assert calls == [(2, 3, 784)] + [(10, 20, 784)] * 3, "one to try it, and one for each step"
+    assert calls == [(2, 3, 784), (1, 3, 784)] + [(10, 20, 784)] * 3, "two to try it, and one for each step"
 
 
 def test_shapes_may_depend_on_the_data_and_models_start_as_they_say(experiment: Experiment) -> None:
@@ -213,6 +213,16 @@ def whole_numbers(p: dict[str, Numbers], x: Numbers) -> Any:
     return linear(p, x).astype(int)
 
 
+def shared(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
+    losses, gradients = linear_gradients(p, x, y)
+    return losses, {"w": gradients["w"] / len(y)}
+
+
+def averaged(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
+    losses, gradients = linear_gradients(p, x, y)
+    return np.full_like(losses, 9 * losses.mean() * len(y)), gradients
+
+
 def endless(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
     losses, gradients = linear_gradients(p, x, y)
     return losses, {"w": gradients["w"] * np.float32(np.nan)}
@@ -229,6 +239,8 @@ def endless(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
         (linear, lambda p, x, y: 3, "`gradients` returned int, needed a pair"),
         (linear, lambda p, x, y: (np.zeros(3, np.float32), {"w": p["w"]}), r"losses .* of shape \[3\], needed \[2\]"),
         (linear, lambda p, x, y: (linear_gradients(p, x, y)[0], {"w": p["w"][0]}), r"the gradient by `w` is of shape \[784, 10\]"),
+        (linear, shared, "the gradients of a row change with the rows beside it: .* the sum of all losses, not their mean"),
+        (linear, averaged, "the losses of a row change with the rows beside it"),
         (linear, endless, "the gradient of `w` of row 0 is not finite"),
     ],
 )
@@ -253,7 +265,7 @@ def test_an_exception_in_a_step_fails_its_run_with_the_traceback_and_no_other(ex
     with pytest.raises(mf.RunFailed) as raised:
         mf.run({**experiment, "sweep": {"grid": {"model": models}}}, progress=False)
     (told,) = raised.value.failures.values()
-    assert "enough steps" in told and "in later" in told
+    assert told.startswith("in round 2: own model: Traceback") and "enough steps" in told and "in later" in told
     assert sum(run.is_finished for run in raised.value.runs) == 1
 
 
@@ -281,7 +293,7 @@ def test_a_step_may_keep_the_arrays_that_it_was_given(experiment: Experiment) ->
     found = records(one(experiment, model=mf.model({"w": (784, 10)}, linear, keeping)))
     assert found == expected
     assert all(np.isfinite(array).all() for array in kept)
-    first, second = kept[2], kept[4]
+    first, second = kept[4], kept[6]
     assert not (first == second).all(), "they hold the models of their step"
 
 
@@ -301,6 +313,48 @@ def test_modules_of_pytorch_start_from_the_seed_and_may_be_convolutions(experime
     assert first[-1]["train_loss"] < first[1]["train_loss"]
     with pytest.raises(mf.ConfigError, match="keeps statistics"):
         one(experiment, model=mf.torch_model(lambda: nn.Sequential(nn.Linear(784, 10), nn.BatchNorm1d(10))))
+
+
+def test_what_a_module_of_pytorch_does_not_train_stays(experiment: Experiment) -> None:
+    needs("torch")
+    import torch
+    from torch import nn
+
+    class Scaled(nn.Module):  # type: ignore[misc, unused-ignore]
+        def __init__(self, seed: int | None) -> None:
+            super().__init__()
+            generator = None if seed is None else torch.Generator().manual_seed(seed)
+            self.register_buffer("scale", torch.rand(784, generator=generator))
+            self.last = nn.Linear(784, 10)
+
+        def forward(self, x: Any) -> Any:
+            return self.last(x * self.scale)
+
+    run = one(experiment, model=mf.torch_model(lambda: Scaled(3)))
+    assert run.summary is not None and run.summary["parameters"] == 7850
+    with pytest.raises(mf.ConfigError, match="`scale` is drawn by the run's seed, but it is not trained"):
+        one(experiment, model=mf.torch_model(lambda: Scaled(None)))
+
+    frozen = Scaled(3)
+    free = mf.torch_model(frozen)
+    frozen.last.weight.requires_grad_(False)
+    model = mf.torch_model(frozen)
+    assert model.version != free.version
+    run = one(experiment, model=model)
+    assert run.summary is not None and run.summary["parameters"] == 10, "the bias alone is trained"
+    frozen.last.bias.requires_grad_(False)
+    with pytest.raises(mf.ConfigError, match="no parameter that is trained"):
+        one(experiment, model=mf.torch_model(frozen))
+
+
+def test_a_model_that_starts_without_a_loss_is_not_told_of_its_learning_rate(experiment: Experiment) -> None:
+    def outputs(p: dict[str, Numbers], x: Numbers) -> Any:
+        # The trial has three examples of each of two rows.
+        return linear(p, x) * np.float32(1 if x.shape[1] == 3 else np.nan)
+
+    with pytest.raises(mf.RunFailed, match="infinite or NaN before it is trained") as raised:
+        one(experiment, model=mf.model({"w": (784, 10)}, outputs, linear_gradients))
+    assert "learning rate" not in str(raised.value)
 
 
 def test_functions_of_jax_start_from_the_seed_and_have_losses_of_their_own(experiment: Experiment) -> None:
@@ -341,7 +395,7 @@ def test_jax_reads_what_a_step_is_given_without_a_copy(experiment: Experiment) -
 
     one(experiment, model=mf.model({"w": (784, 10)}, linear, gradients), rounds=3)
     # The trial comes before the steps.
-    assert len(seen) == 8 and all(seen)
+    assert len(seen) == 10 and all(seen)
 
 
 def test_jax_compiles_for_few_numbers_of_rows() -> None:

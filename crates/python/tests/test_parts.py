@@ -67,8 +67,14 @@ def test_an_overlay_may_be_a_function_of_the_round(experiment: Experiment) -> No
             raise RuntimeError("no more graphs")
         return networkx.cycle_graph(nodes)
 
-    with pytest.raises(mf.MeshfoldError, match="no more graphs"):
+    with pytest.raises(mf.RunFailed, match="(?s)in round 3: broken-.*no more graphs"):
         one(experiment, topology=mf.overlay(broken), rounds=4)
+
+    def to_itself(round: int, nodes: int) -> Any:
+        return np.array([[4, 4]]) if round == 2 else networkx.cycle_graph(nodes)
+
+    with pytest.raises(mf.RunFailed, match="in round 2: loops: .*4"):
+        one(experiment, topology=mf.overlay(to_itself, label="loops"), rounds=4)
 
 
 def test_graphs_that_cannot_be_used_are_told(experiment: Experiment) -> None:
@@ -239,6 +245,43 @@ def test_parts_of_one_label_are_told_apart_in_a_sweep(experiment: Experiment) ->
         for run, part in zip(together, parts, strict=True):
             alone = one({**base, "name": "alone", path: part})
             assert alone.id == run.id and figures(alone) == figures(run), path
+
+
+def test_tables_call_parts_by_their_labels(experiment: Experiment) -> None:
+    ring, full, chord = networkx.cycle_graph(10), networkx.complete_graph(10), networkx.circulant_graph(10, [1, 3])
+    parts = [mf.overlay(ring, label="mine"), mf.overlay(full, label="twice"), mf.overlay(chord, label="twice")]
+    runs = mf.run({**experiment, "rounds": 1, "sweep": {"grid": {"topology": ["star", *parts]}}}, progress=False)
+    metrics = runs.metrics()
+    called = dict.fromkeys(metrics.to_polars()["topology"].to_list())
+    assert list(called) == ["star", "mine", *(f"twice {part.version[:6]}" for part in parts[1:])]
+    assert not any(name.startswith("topology.") for name in metrics.column_names)
+
+
+def test_a_part_in_the_wrong_place_and_what_is_no_yaml_are_told_with_their_keys(experiment: Experiment) -> None:
+    ring = mf.overlay(networkx.cycle_graph(10), label="mine")
+    for key, value in [("partition", ring), ("sweep", {"grid": {"partition": [ring]}})]:
+        with pytest.raises(mf.ConfigError, match="found the overlay `mine`, which belongs to the key `topology`") as raised:
+            mf.run({**experiment, key: value})
+        assert raised.value.path in ("partition", "sweep.grid.partition.0")
+
+    class Named(mf.Method):
+        pass
+
+    for method in (Named, {"own": {"name": Named}}, Named()):
+        with pytest.raises(TypeError, match="algorithm.*: found the method Named, needed its name: .*'named'"):
+            mf.run({**experiment, "algorithm": method})
+    with pytest.raises(TypeError, match="no YAML: dataset.glyphs: found set, needed text"):
+        mf.run({**experiment, "dataset": {"glyphs": {1}}})
+    assert not Path("runs").exists()
+
+
+def test_paths_ranges_and_arrays_are_taken(experiment: Experiment) -> None:
+    Path("data.csv").write_text("a,label\n" + "".join(f"{place},{place % 2}\n" for place in range(200)))
+    csv = {"csv": {"file": Path("data.csv"), "label": "label"}}
+    sweep = {"grid": {"seed": range(1, 3), "algorithm.dsgd.learning_rate": np.array([0.1, 0.2])}}
+    runs = mf.run({**experiment, "dataset": csv, "sweep": sweep, "rounds": np.int64(1)}, progress=False)
+    assert [run.settings["seed"] for run in runs] == [1, 1, 2, 2]
+    assert len(mf.run(experiment, set={"sweep": {"grid": {"seed": np.arange(3, 5)}}, "rounds": 1}, progress=False)) == 2
 
 
 def test_functions_with_other_values_are_other_parts() -> None:

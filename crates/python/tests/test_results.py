@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
+import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -75,7 +78,7 @@ def test_a_run_tells_what_it_was(runs: mf.Runs) -> None:
     assert run.settings["seed"] == 1
     assert run.config["rounds"] == 5
     assert run.summary is not None and run.summary["last"]["round"] == 5
-    assert run.folder == Path("runs/small") / run.id
+    assert run.folder == Path("runs/small").absolute() / run.id
     assert len(run.metrics()) == 6 and len(run.clients()) == 60
     overlay, partition = run.overlay, run.partition
     assert overlay is not None and partition is not None
@@ -101,6 +104,42 @@ def test_the_report_is_one_page(runs: mf.Runs) -> None:
     assert runs[0].id in page and runs[3].id not in page
     notebook = runs._repr_html_()
     assert notebook.startswith("<iframe srcdoc=") and "<script" not in notebook
+
+
+def test_no_runs_have_a_report_that_says_so(runs: mf.Runs) -> None:
+    for none in (runs[99:], pickle.loads(pickle.dumps(runs[99:]))):
+        assert len(none) == 0 and len(none.metrics()) == 0
+        assert "0 runs." in none.report("none.html").read_text()
+        assert none._repr_html_().startswith("<iframe")
+
+
+def test_results_are_found_from_another_folder_and_missed_when_they_are_gone(
+    runs: mf.Runs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    read, counted = mf.read("runs/small"), len(runs.metrics())
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert len(runs.metrics()) == len(read.metrics()) == counted
+    run = runs[0]
+    assert run.overlay is not None
+    shutil.rmtree(run.folder)
+    for look in (runs.metrics, runs.clients, run.metrics, lambda: run.overlay, lambda: run.partition, lambda: runs[0], runs.report):
+        with pytest.raises(mf.ResultsError, match=f"{run.folder.name} is gone"):
+            look()
+    assert len(runs[1:].metrics()) == counted * 3 // 4
+
+
+def test_results_go_between_processes(runs: mf.Runs) -> None:
+    some = runs[2:0:-1]
+    for again in (pickle.loads(pickle.dumps(some)), copy.deepcopy(some)):
+        assert [run.id for run in again] == [runs[2].id, runs[1].id]
+        assert len(again.metrics()) == len(some.metrics())
+    run = pickle.loads(pickle.dumps(runs[3]))
+    assert (run.id, run.label) == (runs[3].id, runs[3].label)
+    error = pickle.loads(pickle.dumps(mf.RunFailed({"seed=1": "no more"}, some)))
+    assert (str(error), len(error.runs)) == ("seed=1: no more", 2)
+    fault = pickle.loads(pickle.dumps(mf.KeyFault.value("gamma", "a number above 0")))
+    assert (str(fault), fault.kind, fault.needed) == ("gamma: a number above 0", "value", "a number above 0")
 
 
 def test_damaged_runs_are_left_out(runs: mf.Runs) -> None:

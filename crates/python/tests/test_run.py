@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -159,6 +160,26 @@ def test_an_interrupted_run_goes_on_to_the_same_bits() -> None:
     long_run(6000).communicate()
     (whole,) = mf.read("runs/long")
     assert by_parts == records(whole.folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_forked_process_runs_reads_and_compares(experiment: Experiment) -> None:
+    mf.run(experiment, results="before", progress=False)
+    child = multiprocessing.get_context("fork").Process(target=in_a_fork, args=(experiment,))
+    child.start()
+    child.join(60)
+    child.kill()
+    child.join()
+    assert child.exitcode == 0
+    assert len(mf.read("after/small").metrics()) == 24
+
+
+def in_a_fork(experiment: Experiment) -> None:
+    """What a process does that was forked from one that has used threads."""
+    runs = mf.run(experiment, results="after", progress=False)
+    assert len(runs.metrics()) == len(mf.read("before/small").metrics()) == 24
+    runs.report("fork.html")
 
 
 def test_two_threads_run_at_the_same_time(experiment: Experiment) -> None:

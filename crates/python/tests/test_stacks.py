@@ -6,6 +6,7 @@ import gc
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 from own_models import needs
 
@@ -98,6 +99,43 @@ def test_a_stack_that_nobody_looks_at_is_not_copied(experiment: Experiment) -> N
     look(experiment, at)
 
 
+def test_a_stack_may_be_combined_with_itself(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        start = models.numpy().copy()
+        same = models
+        models += models
+        assert models is same and (models.numpy() == start + start).all()
+        models.add_scaled(models, -0.5)
+        assert (models.numpy() == start).all()
+        models.scatter([1], models.gather([0]))
+        models.scatter(np.arange(10)[::-1], models)
+        assert (models.numpy()[8] == models.numpy()[9]).all() and (models.numpy()[0] == start[9]).all()
+        before = models.copy()
+        kept = models.zeros_like()
+        round.train(models, velocity=kept, anchor=models, mu=0.1)
+        assert (models.numpy() != before.numpy()).any()
+        with pytest.raises(ValueError, match="train: the velocity is the models themselves"):
+            round.train(models, velocity=models)
+        models -= models
+        assert (models.numpy() == 0).all()
+
+    look(experiment, at)
+
+
+def test_scales_are_arrays_of_any_kind_on_either_side(experiment: Experiment) -> None:
+    scales = np.arange(1, 11, dtype=np.float32)
+
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        expected = models.numpy() * scales[:, None]
+        for scaled in (models * scales, scales * models, models * list(scales), models * pyarrow.array(scales)):
+            assert isinstance(scaled, mf.Stack) and (scaled.numpy() == expected).all()
+        assert ((np.float64(2) * models).numpy() == models.numpy() * 2).all()
+        with pytest.raises(TypeError, match="found str, needed a number, or one for each of 10 rows"):
+            models *= "much"
+
+    look(experiment, at)
+
+
 def test_layers_are_set_by_their_names(experiment: Experiment) -> None:
     def at(models: mf.Stack, round: mf.Round) -> None:
         layers = {name: layer.copy() for name, layer in models.by_layer().items()}
@@ -149,6 +187,7 @@ def test_pytorch_reads_stacks(experiment: Experiment) -> None:
         assert torch.from_dlpack(models, copy=False).data_ptr() == address(padded)
         models.set(torch.ones(models.shape))
         assert (models.numpy() == 1).all()
+        assert ((models * torch.full((10,), 3.0)).numpy() == 3).all()
 
     look(experiment, at)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from meshfold._runs import Runs
@@ -78,6 +78,9 @@ class RunFailed(MeshfoldError):
         super().__init__(told)
         self.failures = failures
         self.runs = runs
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.failures, self.runs)
 
 
 class MeshfoldWarning(UserWarning):

@@ -75,9 +75,9 @@ class Stack:
         `share` of all are kept, at least one. A message of such a row has 8 bytes for each, its value and its index.
         Returns the stack.
         """
-    def gather(self, rows: Sequence[int]) -> Stack:
+    def gather(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> Stack:
         """A stack whose row `i` is row `rows[i]` of this one."""
-    def scatter(self, rows: Sequence[int], source: Stack) -> None:
+    def scatter(self, rows: Sequence[int] | NDArray[np.integer[Any]], source: Stack) -> None:
         """Overwrites row `rows[i]` with row `i` of `source`."""
     def mean(self) -> Stack:
         """The mean of all rows: a stack of one row."""
@@ -156,7 +156,7 @@ class Round:
 
         Args:
             models: what is trained, in place, `[R, P]`.
-            velocity: the momentum, kept from round to round; it is zero at the start of each round if absent.
+            velocity: the momentum, kept from round to round, a stack of its own; it is zero at the start of each round if absent.
             correction: added to every gradient, `[R, P]`.
             anchor: models towards which every gradient pulls, by `mu * (w - anchor)`.
             mu: how much.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import re
@@ -90,6 +91,10 @@ class KeyFault(ValueError):
         self.key = key
         self.known = known
         self.needed = needed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        again = functools.partial(type(self), known=self.known, needed=self.needed)
+        return again, (self.kind, self.key)
 
     @classmethod
     def value(cls, key: str, needed: str) -> KeyFault:

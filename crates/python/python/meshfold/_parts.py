@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meshfold import _arrays, _digests
+from meshfold._errors import ConfigError
 from meshfold._meshfold import Part
+from meshfold._own import Method
 
 
 def overlay(
@@ -19,8 +22,9 @@ def overlay(
 
     Args:
         graph: a networkx graph whose nodes are 0 to N - 1, a symmetric matrix of NumPy or SciPy whose entries off the diagonal are
-            the edges, an array of edges `[E, 2]` of whole numbers, or a function of `(round, nodes)`, called once for each round,
-            counted from 1, that returns one of these.
+            the edges, an array of edges `[E, 2]` of whole numbers, or a function of `(round, nodes)`, with rounds counted from 1, that
+            returns one of these. It must return the same whenever it is called for the same round: for the first it is called when
+            the experiment is planned and again when the run begins, and a run that goes on from a checkpoint calls it anew.
         label: what the overlay is called in tables and figures; `graph` with a digest if absent.
         expected_edges: about how many edges the overlays of a function have, by which memory is planned; two for each node if absent.
         version: tells the overlay from others of its label, as part of the id of a run; a digest of the graph, or of the function's
@@ -322,13 +326,40 @@ class Collector:
     def __init__(self) -> None:
         self.parts: list[Part] = []
 
-    def named(self, value: Any) -> Any:
-        """What stands for `value` in YAML; a graph of networkx becomes an overlay."""
+    def plain(self, value: Any, path: str = "") -> Any:
+        """What stands for `value`, the one at `path`, in YAML; a graph of networkx becomes an overlay."""
+        if value is None or isinstance(value, (str, bool, int, float)):
+            return value
+        if isinstance(value, Mapping):
+            return {key: self.plain(inner, f"{path}.{key}" if path else str(key)) for key, inner in value.items()}
+        if isinstance(value, (list, tuple, range)):
+            return [self.plain(inner, f"{path}.{place}") for place, inner in enumerate(value)]
         if hasattr(value, "number_of_nodes") and hasattr(value, "edges"):
             value = overlay(value)
         if isinstance(value, Part):
+            _expect_place(value, path)
             self.parts.append(value)
             return {"own": {"name": value.name, "version": value.version}}
-        if isinstance(value, (np.integer, np.floating, np.bool_)):
-            return value.item()
-        raise TypeError(f"found {type(value).__name__}")
+        if isinstance(value, (np.integer, np.floating, np.bool_)) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf"):
+            return value.tolist()
+        if isinstance(value, PathLike):
+            return fspath(value)
+        method = value if isinstance(value, type) else type(value)
+        if issubclass(method, Method):
+            found = f"found the method {method.__name__}, needed its name: {{'own': {{'name': '{method.name}', ...}}}}"
+        else:
+            found = f"found {type(value).__name__}, needed text, a number, a list, a dict or a part, such as `mf.overlay(...)`"
+        raise TypeError(f"the experiment holds what is no YAML: {path}: {found}")
+
+
+#: The keys that take a part of each kind.
+_PLACES = {"overlay": "topology", "weights": "weights", "partition": "partition", "dataset": "dataset", "model": "model"}
+
+
+def _expect_place(part: Part, path: str) -> None:
+    """Requires that a part of this kind may stand at `path`; the innermost key that takes any part tells."""
+    keys = [key for key in path.split(".") if key in _PLACES.values()]
+    if keys and keys[-1] != _PLACES[part.kind]:
+        message = f"{path}: found the {part.kind} `{part.name}`, which belongs to the key `{_PLACES[part.kind]}`"
+        raise ConfigError(message, path=path)
+

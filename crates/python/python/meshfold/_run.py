@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import atexit
 import json
+import operator
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from meshfold import _meshfold, _own
 from meshfold._errors import MeshfoldError, MeshfoldWarning, RunFailed
@@ -17,8 +19,8 @@ from meshfold._parts import Collector
 from meshfold._progress import Progress
 from meshfold._run_info import RunInfo
 from meshfold._runs import Runs
-from meshfold.callbacks import Callback, OnRecord
-from meshfold.callbacks._callback import Dispatcher
+from meshfold.callbacks import OnRecord
+from meshfold.callbacks._callback import AnyCallback, Dispatcher
 
 # Threads of runs must not call Python any more when the interpreter ends.
 atexit.register(_meshfold.end)
@@ -39,7 +41,7 @@ def run(
     only: str | Sequence[str] | None = None,
     progress: bool | None = None,
     on_record: OnRecord | None = None,
-    callbacks: Sequence[Callback | OnRecord] = (),
+    callbacks: Sequence[AnyCallback] = (),
 ) -> Runs:
     """Carries out all runs of an experiment and returns them.
 
@@ -64,8 +66,9 @@ def run(
 
     Args:
         experiment: a YAML file, or what it would say as a dict. In a dict, and in `set`, a graph of networkx and what `overlay`,
-            `weights`, `partition`, `dataset` and `model` return may stand where the configuration names one; configurations name
-            the classes of your own methods: `{"own": {"name": "choco", ...}}`.
+            `weights`, `partition`, `dataset` and `model` return may stand where the configuration names one; paths, ranges and
+            arrays of numbers are taken as text and lists. Configurations name the classes of your own methods:
+            `{"own": {"name": "choco", ...}}`.
         set: values to put in place of the experiment's own, by their dotted paths: `{"algorithm.dsgd.learning_rate": 0.1}`.
         results: the folder of all results; the runs lie in `results/NAME/ID`.
         data: the folder of the datasets; `MESHFOLD_DATA` if absent, else the platform's.
@@ -90,7 +93,7 @@ def run(
     Raises:
         ConfigError: if the experiment has a mistake; nothing was begun.
         DataError, DeviceError: if a dataset or a device is missing.
-        ValueError: if `part` is none, or an id of `only` stands for no run or for several.
+        ValueError: if `threads` or `at_once` is below 1, `part` is none, or an id of `only` stands for no run or for several.
         RunFailed: if runs failed, after the others were carried out.
     """
     session = _Session([*callbacks, *([] if on_record is None else [on_record])], progress)
@@ -98,17 +101,18 @@ def run(
     request = {
         **_source(experiment, collector),
         "overrides": [
-            f"{path}={json.dumps(value, default=collector.named)}" for path, value in (set or {}).items()
+            f"{path}={json.dumps(collector.plain(value, path))}" for path, value in (set or {}).items()
         ],
-        "results": fspath(results),
+        # The working folder may be another when the results are read.
+        "results": os.path.abspath(fspath(results)),
         "data": None if data is None else fspath(data),
-        "device": device,
-        "threads": threads,
-        "cpu": cpu,
-        "at_once": at_once,
+        "device": _text("device", device, "a device such as 'cpu'"),
+        "threads": _count("threads", threads, "all cores"),
+        "cpu": None if cpu is None else _text("cpu", cpu, "an instruction set such as 'avx2'"),
+        "at_once": _count("at_once", at_once, "as many as cores and memory allow"),
         "again": again,
-        "part": part,
-        "only": [only] if isinstance(only, str) else None if only is None else list(only),
+        "part": None if part is None else _text("part", part, "a part such as '3/16'"),
+        "only": None if only is None else [_text("only", id, "ids of runs") for id in ([only] if isinstance(only, str) else only)],
         "own": _own.classes(),
         "parts": collector.parts,
     }
@@ -127,11 +131,8 @@ def _source(
 ) -> dict[str, str | None]:
     """The path and the text of an experiment, whose parts the collector takes."""
     if isinstance(experiment, Mapping):
-        try:
-            # YAML reads JSON.
-            text = json.dumps(experiment, indent=2, default=collector.named)
-        except TypeError as error:
-            raise TypeError(f"the experiment holds what is no YAML: {error}") from None
+        # YAML reads JSON.
+        text = json.dumps(collector.plain(experiment), indent=2)
         return {"path": "experiment", "text": text}
     if isinstance(experiment, (str, PathLike)):
         return {"path": fspath(experiment), "text": None}
@@ -140,10 +141,30 @@ def _source(
     )
 
 
+def _count(name: str, value: SupportsIndex | None, otherwise: str) -> int | None:
+    """`value`, if it is a whole number above 0 or None."""
+    if value is None:
+        return None
+    needed = f"needed a whole number above 0, or None for {otherwise}"
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}: found {value!r}, {needed}")
+    count = operator.index(value)
+    if count < 1:
+        raise ValueError(f"{name}: found {count}, {needed}")
+    return count
+
+
+def _text(name: str, value: object, needed: str) -> str:
+    """`value`, if it is text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: found {value!r}, needed text: {needed}")
+    return value
+
+
 class _Session:
     """What happens while the runs of one call are carried out."""
 
-    def __init__(self, callbacks: Sequence[Callback | OnRecord], progress: bool | None) -> None:
+    def __init__(self, callbacks: Sequence[AnyCallback], progress: bool | None) -> None:
         self._callbacks = Dispatcher(callbacks)
         self._asked = progress
         self._progress: Progress | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -166,6 +167,9 @@ class Run:
         """A row for each client at each evaluation: see `Runs.clients`."""
         return self._recorded.clients([self._place])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _run_in, (fspath(self.folder),)
+
     def __repr__(self) -> str:
         state = "finished" if self.is_finished else "failed" if self.failure else "not finished"
         return f"<Run {self.id} {self.label}: {state}>"
@@ -227,12 +231,30 @@ class Runs(Sequence[Run]):
         source = html.escape(page, quote=True)
         return f'<iframe srcdoc="{source}" style="width:100%;height:640px;border:0"></iframe>'
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _runs_in, ([fspath(self._recorded.folder(place)) for place in self._places],)
+
     def __repr__(self) -> str:
         lines = [f"{len(self)} run{'' if len(self) == 1 else 's'}"]
         lines += [f"  {_line(run)}" for run in self[:20]]
         if len(self) > 20:
             lines.append(f"  and {len(self) - 20} more")
         return "\n".join(lines)
+
+
+def _runs_in(folders: list[str]) -> Runs:
+    """The runs in these folders, in this order, as they stand on disk."""
+    if not folders:
+        return Runs(Recorded.empty())
+    recorded = Recorded(folders)
+    places = {fspath(recorded.folder(place)): place for place in range(len(recorded))}
+    if any(folder not in places for folder in folders):
+        raise ResultsError("runs cannot be read any more: " + "; ".join(recorded.left_out))
+    return Runs(recorded, [places[folder] for folder in folders])
+
+
+def _run_in(folder: str) -> Run:
+    return _runs_in([folder])[0]
 
 
 def _line(run: Run) -> str:
@@ -254,4 +276,5 @@ def read(*folders: str | PathLike[str]) -> Runs:
     """
     if not folders:
         raise ResultsError("found no folder, needed at least one, such as read('runs/quickstart')")
-    return Runs(Recorded([fspath(folder) for folder in folders]))
+    # The working folder may be another when more is read.
+    return Runs(Recorded([os.path.abspath(fspath(folder)) for folder in folders]))

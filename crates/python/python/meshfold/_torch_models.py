@@ -26,7 +26,9 @@ def torch_model(
 
         model = mf.torch_model(lambda: nn.Sequential(nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 10)))
 
-    The module is used as in evaluation: nothing is drawn at random, and it must keep no statistics of batches.
+    The module is used as in evaluation: nothing is drawn at random, and it must keep no statistics of batches. Parameters with
+    `requires_grad=False` are not trained: as buffers, they are the same for all clients and no part of the models, and must not be
+    drawn by the run's seed.
 
     Args:
         module: an `nn.Module` that all clients start from, or a function that makes one, such as its class, called with PyTorch's
@@ -44,7 +46,7 @@ def torch_model(
         named: Any = type(module)
     else:
         told, named = module, module
-    digest = _digests.version_of(version, "torch_model") or _digests.of_values(told, loss)
+    digest = _digests.version_of(version, "torch_model") or _digests.of_values(told, loss, *_frozen(module))
     return Part.model(label or _named(named, digest), digest, _TorchModel(module, loss))
 
 
@@ -62,6 +64,34 @@ def _told(module: Any) -> Any:
     # A parameter that two parts share stands here once; buffers may be left out of the state.
     names = [name for name, _ in module.named_parameters()]
     return repr(module), parts, names, dict(module.state_dict()), dict(module.named_buffers())
+
+
+def _frozen(module: Any) -> list[str]:
+    """The parameters of a module that are not trained; none of a function, whose source tells."""
+    import torch
+
+    if not isinstance(module, torch.nn.Module):
+        return []
+    return [name for name, value in module.named_parameters() if not value.requires_grad]
+
+
+def _fixed(module: Any) -> dict[str, Any]:
+    """What the module has besides the parameters that are trained."""
+    frozen = {name: value for name, value in module.named_parameters() if not value.requires_grad}
+    return {**dict(module.named_buffers()), **frozen}
+
+
+def _expect_same(fixed: dict[str, Any], other: dict[str, Any]) -> None:
+    """Requires that the module has the same buffers whatever the seed."""
+    for name, value in fixed.items():
+        again = other.get(name)
+        is_same = again is not None and again.shape == value.shape
+        # NaN is none of a difference.
+        if not is_same or not bool(((value == again) | ((value != value) & (again != again))).all()):
+            raise ValueError(
+                f"torch_model: `{name}` is drawn by the run's seed, but it is not trained, and so the same in all runs: draw it with a "
+                "`torch.Generator` of its own, or make it a parameter that is trained"
+            )
 
 
 class _TorchModel:
@@ -98,15 +128,18 @@ class _FittedTorch(Fitted):
         for name, part in module.named_modules():
             if getattr(part, "track_running_stats", False):
                 raise ValueError(f"torch_model: `{name}` keeps statistics of the batches that it has seen, which no client can: use nn.GroupNorm")
-        shapes = {name: tuple(value.shape) for name, value in module.named_parameters()}
+        shapes = {name: tuple(value.shape) for name, value in module.named_parameters() if value.requires_grad}
+        if not shapes:
+            raise ValueError("torch_model: the module has no parameter that is trained, one with `requires_grad=True`")
         super().__init__(Layout(shapes), classes)
         self._model = model
         # A call puts parameters into the module and takes them out again: two runs at once must not share it.
         self._lock = threading.Lock()
-        buffers = dict(module.named_buffers())
+        fixed = _fixed(module)
+        _expect_same(fixed, _fixed(model.made(1, 0)))
 
         def single(parameters: Any, x: Any) -> Any:
-            return functional_call(module, (parameters, buffers), (x.long() if tokens else x,))
+            return functional_call(module, (parameters, fixed), (x.long() if tokens else x,))
 
         loss = model.loss or torch.nn.functional.cross_entropy
 

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
 
-use super::stack::{PyStack, engine};
+use super::stack::{PyStack, beside, engine};
 
 /// The round in progress on this thread, and how its clients train.
 struct Lent<'a> {
@@ -134,14 +134,24 @@ impl PyRound {
     fn train(
         &self,
         py: Python<'_>,
-        models: &mut PyStack,
-        velocity: Option<PyRefMut<'_, PyStack>>,
-        correction: Option<PyRef<'_, PyStack>>,
-        anchor: Option<PyRef<'_, PyStack>>,
+        models: &Bound<'_, PyStack>,
+        velocity: Option<&Bound<'_, PyStack>>,
+        correction: Option<&Bound<'_, PyStack>>,
+        anchor: Option<&Bound<'_, PyStack>>,
         mu: f32,
     ) -> PyResult<()> {
+        if velocity.is_some_and(|velocity| velocity.is(models)) {
+            return Err(PyValueError::new_err(
+                "train: the velocity is the models themselves, needed a stack of its own, such as `models.zeros_like()` made in `start`",
+            ));
+        }
+        let changed: Vec<&Bound<'_, PyStack>> = [models].into_iter().chain(velocity).collect();
+        let read = |stack| beside(stack, &changed);
+        let correction = correction.map(read).transpose()?;
+        let anchor = anchor.map(read).transpose()?;
+        let mut models = models.try_borrow_mut()?;
         let models = models.stack_mut()?;
-        let mut velocity = velocity;
+        let mut velocity = velocity.map(|kept| kept.try_borrow_mut()).transpose()?;
         let velocity = velocity.as_mut().map(|kept| kept.stack_mut()).transpose()?;
         let correction = correction.as_ref().map(|stack| stack.stack()).transpose()?;
         let anchor = anchor.as_ref().map(|stack| stack.stack()).transpose()?;

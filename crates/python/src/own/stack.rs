@@ -33,6 +33,19 @@ enum Scale<'py> {
 }
 
 impl Scale<'_> {
+    /// The numbers of an array of whatever kind, as far as NumPy can read them.
+    fn read(self) -> PyResult<Self> {
+        let Self::Other(value) = &self else {
+            return Ok(self);
+        };
+        let arrays = value.py().import("meshfold._arrays")?;
+        let array = arrays.call_method1("plain", (value, "the scale"))?;
+        Ok(match array.call_method0("tolist")?.extract()? {
+            Self::Other(_) => self,
+            read => read,
+        })
+    }
+
     /// One number for each of `rows`, changed by `change`.
     fn of_rows(self, rows: usize, change: impl Fn(f32) -> f32) -> PyResult<Vec<f32>> {
         let scales = self.each(rows, change)?;
@@ -46,7 +59,7 @@ impl Scale<'_> {
     }
 
     fn each(self, rows: usize, change: impl Fn(f32) -> f32) -> PyResult<Vec<f32>> {
-        match self {
+        match self.read()? {
             Self::One(scale) => Ok(vec![change(scale); rows]),
             Self::Each(scales) if scales.len() == rows => {
                 Ok(scales.into_iter().map(change).collect())
@@ -115,10 +128,19 @@ impl PyStack {
         })
     }
 
-    fn add(&mut self, py: Python<'_>, other: &Self, scales: &[f32]) -> PyResult<()> {
-        let other = other.stack()?;
-        let stack = self.stack_mut()?;
+    /// Adds `scales[i] * other_i` to each row of `slf`, which `other` may be itself.
+    fn add(slf: &Bound<'_, Self>, other: &Bound<'_, Self>, scales: &[f32]) -> PyResult<()> {
+        let other = beside(other, &[slf])?;
+        let (other, mut changed) = (other.stack()?, slf.try_borrow_mut()?);
+        let stack = changed.stack_mut()?;
+        let py = slf.py();
         py.detach(|| stack.add_scaled(other, scales).map_err(engine))
+    }
+
+    /// [`add`](Self::add) with one scale for all rows.
+    fn add_all(slf: &Bound<'_, Self>, other: &Bound<'_, Self>, scale: f32) -> PyResult<()> {
+        let scales = slf.try_borrow()?.ones(scale)?;
+        Self::add(slf, other, &scales)
     }
 
     fn scaled(&self, py: Python<'_>, scales: &[f32]) -> PyResult<Self> {
@@ -138,6 +160,20 @@ impl PyStack {
     fn ones(&self, value: f32) -> PyResult<Vec<f32>> {
         Ok(vec![value; self.stack()?.rows()])
     }
+}
+
+/// `stack` to be read while the stacks of `changed` are changed: a copy of it if it is one of these.
+pub(super) fn beside<'py>(
+    stack: &Bound<'py, PyStack>,
+    changed: &[&Bound<'py, PyStack>],
+) -> PyResult<PyRef<'py, PyStack>> {
+    let found = stack.try_borrow()?;
+    if !changed.iter().any(|changed| stack.is(*changed)) {
+        return Ok(found);
+    }
+    let (py, stack) = (stack.py(), found.stack()?);
+    let copy = PyStack::of(py.detach(|| stack.duplicate()));
+    Ok(Bound::new(py, copy)?.try_borrow()?)
 }
 
 fn closed() -> PyErr {
@@ -185,14 +221,19 @@ impl PyStack {
         self.plus(py, other, -1.0)
     }
 
-    fn __iadd__(&mut self, py: Python<'_>, other: PyRef<'_, Self>) -> PyResult<()> {
-        let ones = self.ones(1.0)?;
-        self.add(py, &other, &ones)
+    fn __iadd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<()> {
+        Self::add_all(slf, other, 1.0)
     }
 
-    fn __isub__(&mut self, py: Python<'_>, other: PyRef<'_, Self>) -> PyResult<()> {
-        let ones = self.ones(-1.0)?;
-        self.add(py, &other, &ones)
+    fn __isub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<()> {
+        Self::add_all(slf, other, -1.0)
+    }
+
+    /// NumPy leaves `array * stack` to the stack.
+    #[classattr]
+    #[pyo3(name = "__array_ufunc__")]
+    fn array_ufunc(py: Python<'_>) -> Py<PyAny> {
+        py.None()
     }
 
     fn __mul__(&self, py: Python<'_>, scale: Scale<'_>) -> PyResult<Self> {
@@ -226,13 +267,13 @@ impl PyStack {
     /// `row_i <- row_i + scale_i * other_i`, in place; `scale` is a number, or one for each row. Returns the stack.
     #[pyo3(signature = (other, scale=Scale::One(1.0)))]
     fn add_scaled<'py>(
-        mut slf: PyRefMut<'py, Self>,
-        other: PyRef<'_, Self>,
+        slf: Bound<'py, Self>,
+        other: &Bound<'py, Self>,
         scale: Scale<'_>,
-    ) -> PyResult<PyRefMut<'py, Self>> {
-        let scales = scale.of_rows(slf.stack()?.rows(), |scale| scale)?;
-        let py = slf.py();
-        slf.add(py, &other, &scales)?;
+    ) -> PyResult<Bound<'py, Self>> {
+        let rows = slf.try_borrow()?.stack()?.rows();
+        let scales = scale.of_rows(rows, |scale| scale)?;
+        Self::add(&slf, other, &scales)?;
         Ok(slf)
     }
 
@@ -265,9 +306,15 @@ impl PyStack {
     }
 
     /// Overwrites row `rows[i]` with row `i` of `source`.
-    fn scatter(&mut self, py: Python<'_>, rows: Vec<u32>, source: PyRef<'_, Self>) -> PyResult<()> {
-        let source = source.stack()?;
-        let stack = self.stack_mut()?;
+    fn scatter<'py>(
+        slf: &Bound<'py, Self>,
+        rows: Vec<u32>,
+        source: &Bound<'py, Self>,
+    ) -> PyResult<()> {
+        let source = beside(source, &[slf])?;
+        let (source, mut changed) = (source.stack()?, slf.try_borrow_mut()?);
+        let stack = changed.stack_mut()?;
+        let py = slf.py();
         py.detach(|| stack.scatter(&rows, source).map_err(engine))
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, Union
 
 from meshfold._errors import MeshfoldWarning
 from meshfold._run_info import RunInfo
@@ -33,6 +33,25 @@ class Callback:
         """A run has ended as `run.ending` says, also one that never began."""
 
 
+class _OnPlan(Protocol):
+    def on_plan(self, runs: Sequence[RunInfo]) -> object: ...
+
+
+class _OnStart(Protocol):
+    def on_start(self, run: RunInfo) -> object: ...
+
+
+class _OnRecord(Protocol):
+    def on_record(self, run: RunInfo, record: dict[str, Any]) -> object: ...
+
+
+class _OnEnd(Protocol):
+    def on_end(self, run: RunInfo) -> object: ...
+
+
+#: A function for each record, or an object with at least one of the hooks of `Callback`.
+AnyCallback = Union[OnRecord, _OnPlan, _OnStart, _OnRecord, _OnEnd]
+
 HOOKS = ("on_plan", "on_start", "on_record", "on_end")
 
 
@@ -49,7 +68,7 @@ class _Function(Callback):
 class Dispatcher:
     """Calls all call-backs of a call of `meshfold.run`."""
 
-    def __init__(self, callbacks: Sequence[Callback | OnRecord]) -> None:
+    def __init__(self, callbacks: Sequence[AnyCallback]) -> None:
         self._callbacks = [_checked(place, callback) for place, callback in enumerate(callbacks)]
         self._failed: set[int] = set()
         #: Whether the runs are being ended: what goes wrong from then on is a warning.
