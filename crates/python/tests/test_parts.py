@@ -367,6 +367,29 @@ def test_the_shape_and_the_classes_tell_datasets_apart() -> None:
     assert len({part.version for part in kinds}) == len(kinds)
 
 
+def test_labels_make_classes_as_in_a_file() -> None:
+    x = np.zeros((4, 3), np.float32)
+
+    def made(labels: list[Any], **more: Any) -> mf.Part:
+        y = np.array(labels)
+        return mf.dataset(x, y, x, y, **more)
+
+    assert made([True, False, True, True]).version == made([1, 0, 1, 1]).version
+    for labels, more, told in [
+        ([0, 65535, 0, 1], {}, "needed whole numbers from 0 to 65534"),
+        ([0, 9, 0, 1], {}, "would make 10 classes of 8 examples"),
+        ([0, 0, 0, 0], {}, "labels of one class alone"),
+        ([0, 3, 0, 1], {"classes": 3}, "found label 3, needed one below 3"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            made(labels, **more)
+    with pytest.warns(UserWarning, match="1 of the 4 classes have no example: 2"):
+        made([0, 3, 0, 1])
+    masked = np.ma.masked_less(np.array([[1.0, -9.0], [2.0, 3.0]], np.float32), 0)
+    with pytest.raises(ValueError, match="x has 1 masked numbers"):
+        mf.dataset(masked, np.array([0, 1]), masked, np.array([0, 1]))
+
+
 def test_two_edges_are_no_matrix() -> None:
     assert mf.overlay(np.array([[0, 1], [2, 3]])).version == mf.overlay(networkx.Graph([(0, 1), (2, 3)])).version
     assert mf.overlay(np.array([[0, 1], [1, 0]])).version == mf.overlay(networkx.path_graph(2)).version
@@ -379,7 +402,7 @@ def test_owners_have_more_numbers_than_labels() -> None:
     assert mf.dataset(x, y, x, y, owner=np.array([0, 100_000])).kind == "dataset"
     with pytest.raises(ValueError, match="owner holds -1, needed whole numbers from 0"):
         mf.dataset(x, y, x, y, owner=np.array([0, -1]))
-    with pytest.raises(ValueError, match="y holds 70000, needed whole numbers from 0 to 65535"):
+    with pytest.raises(ValueError, match="y holds 70000, needed whole numbers from 0 to 65534"):
         mf.dataset(x, np.array([0, 70_000]), x, y)
 
 

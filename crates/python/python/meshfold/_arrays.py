@@ -12,8 +12,11 @@ def plain(value: Any, name: str) -> NDArray[Any]:
     """`value` as an array of NumPy, without a copy where that can be.
 
     Raises:
-        ValueError: if it is on another device than the processor, or no array.
+        ValueError: if it is on another device than the processor, no array, or has numbers that are masked.
     """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        masked = int(np.ma.getmaskarray(value).sum())
+        raise ValueError(f"{name} has {masked} masked numbers, needed an array without any: fill them or leave them out")
     device = _device(value)
     if device is not None:
         raise ValueError(f"{name} is on the device {device}, needed the processor: `.cpu()` in PyTorch, `jax.device_get` in JAX")

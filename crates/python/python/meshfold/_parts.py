@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
@@ -210,7 +211,8 @@ def _lists(clients: Sequence[ArrayLike]) -> list[list[int]]:
         array = _arrays.plain(indices, f"partition: client {client}")
         if array.ndim != 1 or (array.size > 0 and array.dtype.kind not in "iu"):
             raise ValueError(
-                f"partition: client {client}: found an array of shape {list(array.shape)} and type {array.dtype}, needed a list of whole numbers"
+                f"partition: client {client}: found an array of shape {list(array.shape)} and type {array.dtype}, "
+                "needed a list of whole numbers"
             )
         for found in (array.min(initial=0), array.max(initial=0)):
             if not 0 <= found < 2**32:
@@ -244,26 +246,24 @@ def dataset(
         label: what the dataset is called in tables; `arrays` with a digest if absent.
 
     Raises:
-        ValueError: if shapes do not fit, or a feature is not finite, with the example at fault.
+        ValueError: if shapes do not fit, a feature is not finite, with the example at fault, or labels make no classes that can be meant.
     """
     train, shape = _features(x, "x")
     test, test_shape = _features(x_test, "x_test")
     if shape != test_shape or train.dtype != test.dtype:
         raise ValueError(f"dataset: x_test is {test_shape} of {test.dtype}, but x is {shape} of {train.dtype}")
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
-    largest = int(max(labels.max(), test_labels.max())) + 1
-    if classes is not None and classes < largest:
-        raise ValueError(f"dataset: found label {largest - 1}, needed one below {classes}")
+    count = _classes(labels, test_labels, classes)
     owners = _owners(owner, len(train), owner_test, len(test))
     # The features lie flat, whatever the images' shape.
-    form = np.array([*shape, classes or largest])
+    form = np.array([*shape, count])
     digest = _digests.of_arrays(train, labels, test, test_labels, *owners, form)
     train_owners, test_owners = owners or (None, None)
     return Part.dataset(
         label or f"arrays-{digest[:6]}",
         digest,
         shape,
-        classes or largest,
+        count,
         (train, labels, train_owners),
         (test, test_labels, test_owners),
     )
@@ -304,7 +304,32 @@ def _owners(
 
 
 def _labels(values: ArrayLike, examples: int, name: str) -> NDArray[np.uint16]:
-    return np.ascontiguousarray(_whole_numbers(values, examples, name, 65535).astype(np.uint16))
+    return np.ascontiguousarray(_whole_numbers(values, examples, name, 65534).astype(np.uint16))
+
+
+def _classes(train: NDArray[np.uint16], test: NDArray[np.uint16], classes: int | None) -> int:
+    """How many classes there are, as an `npz` file with these labels has."""
+    present = np.union1d(train, test)
+    count, examples = int(present.max()) + 1, len(train) + len(test)
+    if classes is not None and classes < count:
+        raise ValueError(f"dataset: found label {count - 1}, needed one below {classes}")
+    if classes is None and count > examples:
+        raise ValueError(
+            f"dataset: found label {count - 1}, which would make {count} classes of {examples} examples: number the labels from 0 "
+            f"without gaps, or say `classes={count}` if there are as many"
+        )
+    count = classes or count
+    if count < 2:
+        raise ValueError("dataset: labels of one class alone, needed at least 2")
+    absent = np.setdiff1d(np.arange(count), present)
+    if absent.size > 0:
+        first = ", ".join(map(str, absent[:5])) + (", .." if absent.size > 5 else "")
+        warnings.warn(
+            f"dataset: {absent.size} of the {count} classes have no example: {first}; labels count from 0, and `classes` says how many "
+            "there are",
+            stacklevel=3,
+        )
+    return count
 
 
 def _whole_numbers(values: ArrayLike, examples: int, name: str, most: int) -> NDArray[Any]:
@@ -312,7 +337,7 @@ def _whole_numbers(values: ArrayLike, examples: int, name: str, most: int) -> ND
     array = _arrays.plain(values, f"dataset: {name}")
     if array.shape != (examples,):
         raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [{examples}]")
-    if array.dtype.kind not in "iu":
+    if array.dtype.kind not in "biu":
         raise ValueError(f"dataset: {name} is of type {array.dtype}, needed whole numbers")
     for found in (array.min(), array.max()):
         if not 0 <= found <= most:

@@ -127,7 +127,9 @@ class _FittedTorch(Fitted):
         module = copy.deepcopy(model.made(0, 0)).eval()
         for name, part in module.named_modules():
             if getattr(part, "track_running_stats", False):
-                raise ValueError(f"torch_model: `{name}` keeps statistics of the batches that it has seen, which no client can: use nn.GroupNorm")
+                raise ValueError(
+                    f"torch_model: `{name}` keeps statistics of the batches that it has seen, which no client can: use nn.GroupNorm"
+                )
         shapes = {name: tuple(value.shape) for name, value in module.named_parameters() if value.requires_grad}
         if not shapes:
             raise ValueError("torch_model: the module has no parameter that is trained, one with `requires_grad=True`")
