@@ -1,0 +1,260 @@
+//! What a plan warns of: values that will work but may not be meant.
+
+use std::fs;
+
+use meshfold_data::DataFolder;
+use meshfold_experiment::{ExperimentSource, plan};
+
+use crate::{YAML, one};
+
+#[test]
+fn schedules_that_do_not_connect_the_clients_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.edges"), "0 1\n2 3\n").unwrap();
+    fs::write(folder.path().join("b.edges"), "1 2\n4 5\n").unwrap();
+    let warnings = |topology: &str| {
+        let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));
+        let source = ExperimentSource::new(folder.path().join("e.yaml"), yaml);
+        let mut planned = plan(&source, &DataFolder::new("nowhere")).unwrap();
+        let warnings = planned.remove(0).warnings.into_iter();
+        let of_columns = |warning: &String| warning.starts_with("the weights ");
+        warnings
+            .filter(|warning| !of_columns(warning))
+            .collect::<Vec<_>>()
+    };
+    let many = format!(
+        "{{periodic: [{}]}}",
+        ["{edges: {file: a.edges}}"; 70].join(", ")
+    );
+    for (topology, message) in [
+        (
+            "{redraw: {nodes: {first: 5}, of: complete}}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 5 with \
+             client 0",
+        ),
+        (
+            "{phases: [{rounds: 3, nodes: {first: 6}, of: ring}, {nodes: {first: 8}, of: ring}]}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 8 with \
+             client 0",
+        ),
+        (
+            "{phases: [{rounds: 3, nodes: {first: 6}, of: ring}, {rounds: 2, of: ring}]}",
+            "not every overlay of the schedule connects the clients; the first 4 rounds together do",
+        ),
+        (
+            "{phases: [{rounds: 5, nodes: {first: 6}, of: ring}, {of: ring}]}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 6 with \
+             client 0",
+        ),
+        (
+            "{periodic: [{edges: {file: a.edges}}, {edges: {file: b.edges}}]}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 4 with \
+             client 0",
+        ),
+        (
+            "{periodic: [{edges: {file: a.edges}}, ring]}",
+            "not every overlay of the schedule connects the clients; any 2 rounds in a row do. λ is that of a whole \
+             period",
+        ),
+        (
+            "{periodic: [{edges: {file: a.edges}}, {edges: {file: a.edges}}, {edges: {file: a.edges}}, {edges: {file: \
+             a.edges}}, {edges: {file: a.edges}}, ring]}",
+            "the overlays of the run's rounds, 5, do not connect the clients, not even all together: nothing links client 2 \
+             with client 0; any 6 rounds in a row would",
+        ),
+        (
+            &many,
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 2 with \
+             client 0",
+        ),
+    ] {
+        assert_eq!(warnings(topology), [message], "{topology}");
+    }
+    let share = warnings("{redraw: {nodes: {share: 0.5}, of: complete}}");
+    assert!(
+        share.len() == 1 && share[0].contains("rounds together do"),
+        "{share:?}"
+    );
+    for connected in [
+        "{redraw: {of: {regular: {degree: 3}}}}",
+        "{phases: [{rounds: 3, of: ring}, {of: star}]}",
+        "{periodic: [ring, star]}",
+    ] {
+        assert_eq!(warnings(connected), [""; 0], "{connected}");
+    }
+}
+
+#[test]
+fn failures_that_hit_nothing_are_warned_of() {
+    let warnings = |topology: &str, failures: &str| {
+        let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));
+        one(&format!("{yaml}failures: [{failures}]\n")).warnings
+    };
+    assert_eq!(
+        warnings("ring", "{edges: {list: [[1, 0], [5, 0], [2, 4]]}}"),
+        ["failures.0.edges.list names 2-4 and 1 more, which the overlay does not have"]
+    );
+    assert_eq!(
+        warnings(
+            "ring",
+            "{edges: {list: [[1, 0]]}}, {clients: {count: 1}, from_round: 6}"
+        ),
+        ["failures.1 never happens: it begins in round 6, and the last round is 5"]
+    );
+    let some = "{edges: {list: [[0, 5]]}}, {clients: {count: 1}, from_round: 5}";
+    assert_eq!(warnings("{periodic: [ring, complete]}", some), [""; 0]);
+}
+
+#[test]
+fn methods_that_later_weights_make_unstable_are_warned_of() {
+    let warnings = |algorithm: &str, topology: &str, failures: &str| {
+        one(&format!(
+            "name: tiny\ndataset: {{glyphs: {{train: 600, test: 100}}}}\npartition: {{iid: {{clients: 6}}}}\n\
+             topology: {topology}\nmodel: logistic\nalgorithm: {algorithm}\nrounds: 9\nfailures: [{failures}]\n"
+        ))
+        .warnings
+    };
+    let d2 = "{d2: {batch_size: 20, learning_rate: 0.05}}";
+    let decefl = |mu| format!("{{decefl: {{mu: {mu}, batch_size: 20, learning_rate: 0.05}}}}");
+    // Without these edges of the complete graph, every one of nodes 0 to 2 hears of 3, 4 and 5 alone: λ_N = −1/2.
+    let apart = "{edges: {list: [[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]]}, from_round: 4}";
+    assert_eq!(
+        warnings(d2, "complete", apart),
+        [
+            "in round 4 the weights of who is alive have λ_N = -0.5000, d2 converges only above -1/3: exact_diffusion has \
+             no such limit"
+        ]
+    );
+    let of_decefl = warnings(&decefl("0.6"), "complete", apart);
+    assert!(
+        of_decefl[0]
+            .starts_with("in round 4 mu is 0.6 but the overlay's weights have λ_N = -0.5000"),
+        "{of_decefl:?}"
+    );
+    assert_eq!(warnings(&decefl("0.5"), "complete", apart), [""; 0]);
+    // λ_N of the ring of six is −1/3; that of the complete graph 0.
+    let turns = "{periodic: [complete, complete, ring]}";
+    let of_turns = warnings(&decefl("0.9"), turns, "");
+    assert!(
+        of_turns[0].starts_with("in round 3 mu is 0.9"),
+        "{of_turns:?}"
+    );
+    let first = warnings(&decefl("0.9"), "ring", "");
+    assert!(first[0].starts_with("mu is 0.9"), "{first:?}");
+    assert_eq!(
+        warnings(d2, "complete", "{edges: {list: [[0, 1]]}}"),
+        [""; 0]
+    );
+    let diffusion = d2.replace("d2", "exact_diffusion");
+    assert_eq!(warnings(&diffusion, "complete", apart), [""; 0]);
+}
+
+#[test]
+fn deadlines_that_nobody_meets_or_misses_are_warned_of() {
+    // 60 examples are 3 batches, twice: 6 steps.
+    let warnings = |seconds_per_step: f64, deadline: f64, policy: &str| {
+        one(&format!(
+            "{YAML}network: {{links: {{fixed: {{bytes_per_second: 1.0e6}}}}, compute: {{seconds_per_step: \
+             {seconds_per_step}}}}}\nstragglers: {{deadline_seconds: {deadline}, policy: {policy}}}\n"
+        ))
+        .warnings
+    };
+    assert_eq!(
+        warnings(0.5, 2.9, "isolate"),
+        [
+            "no client meets the deadline of 2.9 seconds: the fastest needs 3.0000 seconds for its local work; in \
+             each round one client, drawn at random, counts all the same; raise `stragglers.deadline_seconds`"
+        ]
+    );
+    assert_eq!(warnings(0.5, 3.0, "isolate"), [""; 0]);
+    assert_eq!(warnings(0.5, 1.5, "partial"), [""; 0], "an epoch is done");
+    assert_eq!(warnings(0.5, 1.4, "partial").len(), 1);
+    assert_eq!(
+        warnings(0.0, 1.0, "isolate"),
+        ["no client ever misses the deadline: local steps take no time"]
+    );
+}
+
+#[test]
+fn weights_that_may_surprise_are_warned_of() {
+    let warnings = |topology: &str, weights: &str| {
+        one(&YAML.replace(
+            "topology: ring",
+            &format!("topology: {topology}\nweights: {weights}"),
+        ))
+        .warnings
+    };
+    let negative = warnings("star", "laplacian");
+    assert!(
+        negative
+            .iter()
+            .any(|warning| warning.contains("negative share")),
+        "{negative:?}"
+    );
+    let irregular = warnings("star", "uniform");
+    assert!(
+        irregular
+            .iter()
+            .any(|warning| warning.contains("do not preserve the plain mean")),
+        "{irregular:?}"
+    );
+    assert!(warnings("star", "metropolis_hastings").is_empty());
+}
+
+#[test]
+fn weights_that_no_model_is_mixed_by_are_warned_of() {
+    let warnings = |weights: &str, algorithm: &str| {
+        one(&YAML
+            .replace("ring", &format!("star\nweights: {weights}"))
+            .replace("dfedavgm: {local: {epochs: 2}", algorithm))
+        .warnings
+    };
+    let walks = "dfedrw: {walkers: 2, hops: 2";
+    let some = "dsgd: {aggregation: {neighbours: 2}";
+    for (method, algorithm) in [("dfedrw", walks), ("dsgd with `aggregation`", some)] {
+        let said = format!(
+            "`weights` changes nothing: {method} averages models in its own way, and has of the overlay its edges alone"
+        );
+        assert_eq!(warnings("laplacian", algorithm), [said], "{method}");
+        assert_eq!(warnings("metropolis_hastings", algorithm), [""; 0]);
+    }
+}
+
+#[test]
+fn servers_that_are_to_choose_more_clients_than_they_have_are_warned_of() {
+    let warnings = |topology: &str, method: &str, participation: &str| {
+        let algorithm = format!("{method}servers: {{count: 5}}, participation: {participation}");
+        one(&YAML
+            .replace("topology: ring\n", topology)
+            .replace("dfedavgm: {local: {epochs: 2}", &algorithm))
+        .warnings
+    };
+    let methods = [
+        ("topology: ring\n", "p_fedavg: {"),
+        ("", "hierfavg: {edge_rounds: 1, "),
+    ];
+    for (topology, method) in methods {
+        let many = warnings(topology, method, "{per_server: 3}");
+        assert_eq!(many.len(), 1, "{many:?}");
+        assert!(many[0].contains("more than any server has"), "{many:?}");
+        for fits in ["{per_server: 2}", "{per_server: 3, replacement: true}"] {
+            assert_eq!(warnings(topology, method, fits), [""; 0], "{fits}");
+        }
+    }
+}
+
+#[test]
+fn figures_of_models_that_no_client_holds_are_said_not_to_be_recorded() {
+    let served = YAML
+        .replace("topology: ring\n", "")
+        .replace("dfedavgm", "fedavg");
+    let asked = "evaluate: {train: true, theory: [inexactness]}\n";
+    let warnings = one(&format!("{served}{asked}")).warnings;
+    let of = |key| {
+        format!(
+            "evaluate: {key} is not recorded, as it needs models of clients; in fedavg each model belongs to a server"
+        )
+    };
+    assert_eq!(warnings, [of("`theory: inexactness`"), of("`train`")]);
+    assert!(one(&format!("{YAML}{asked}")).warnings.is_empty());
+}
