@@ -30,6 +30,24 @@ pub(crate) fn units(client: &Client, columns: usize) -> u32 {
     u32::try_from(columns).unwrap_or(most).clamp(1, most)
 }
 
+/// Floats that the units of a cube may share. None where kernels that share memory would come out invalid: in SPIR-V on software Vulkan,
+/// whose driver lacks `VK_KHR_workgroup_memory_explicit_layout`.
+pub(crate) fn shared_floats(client: &Client) -> usize {
+    let properties = client.properties();
+    let software = properties.identity.physical.is_none();
+    if software && client.name().contains("spirv") {
+        return 0;
+    }
+    properties.hardware.max_shared_memory_size / size_of::<f32>()
+}
+
+/// A number for trials, from the environment. Not to stay.
+#[allow(dead_code)]
+pub(crate) fn knob(name: &str, otherwise: usize) -> usize {
+    let value = std::env::var(format!("MESHFOLD_KNOB_{name}"));
+    value.ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
 /// Most arrays of runs side by side that one launch takes.
 const ARRAYS: usize = 16;
 
