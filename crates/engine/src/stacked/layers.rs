@@ -13,6 +13,8 @@ pub(crate) mod group_norm_delta;
 pub(crate) mod layer;
 pub(crate) mod lstm;
 pub(crate) mod lstm_delta;
+mod lstm_delta_staged;
+mod lstm_staged;
 pub(crate) mod max_pool;
 pub(crate) mod over_places;
 pub(crate) mod product;

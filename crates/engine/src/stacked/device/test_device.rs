@@ -259,10 +259,22 @@ pub(crate) fn tokens(count: usize, symbols: usize) -> Vec<u32> {
         .collect()
 }
 
+/// Examples of the tests of [`lstms`]: fewer than a cube takes, as many, and more.
+pub(crate) const LSTM_EXAMPLES: [usize; 7] = [3, 3, 3, 3, 13, 10, 3];
+
 /// Recurrent layers of widths that no vector fits, that one does, and of more numbers than a cube has units; and widths of
 /// rows.
-pub(crate) fn lstms() -> [(Lstm, usize); 4] {
-    [(3, 5, 4), (2, 8, 3), (1, 6, 1), (2, 257, 3)].map(|(inputs, hidden, positions)| {
+pub(crate) fn lstms() -> [(Lstm, usize); 7] {
+    let sizes = [
+        (3, 5, 4),
+        (2, 8, 3),
+        (1, 6, 1),
+        (2, 257, 3),
+        (2, 100, 3),
+        (3, 256, 4),
+        (1, 260, 2),
+    ];
+    sizes.map(|(inputs, hidden, positions)| {
         let mut layout = Layout::default();
         layout.push("before", 3, 5);
         let mut block = |rows| {

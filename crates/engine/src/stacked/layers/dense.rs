@@ -1,6 +1,7 @@
 //! Dense layers: the forward product, the gradient by the input, and the gradient by the weights.
 
 pub(crate) mod affine;
+mod affine_narrow;
 pub(crate) mod delta;
 pub(crate) mod outer;
 

@@ -4,6 +4,7 @@
 //! A cube of units goes through all positions of some examples, its units waiting for each other after each: one launch
 //! does for a layer.
 
+use super::lstm_staged::{Staging, lstm_staged_kernel};
 use crate::network::layer::{Dense, Lstm};
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
@@ -41,7 +42,7 @@ pub(crate) fn argument(lstm: &Lstm, width: usize, vector: usize) -> LstmAtLaunch
 
 /// `1 / (1 + exp(−x))` of every lane, without a power that could be infinite.
 #[cube]
-fn sigmoid<N: Size>(x: Vector<f32, N>) -> Vector<f32, N> {
+pub(super) fn sigmoid<N: Size>(x: Vector<f32, N>) -> Vector<f32, N> {
     let mut values = x;
     #[unroll]
     for n in 0..N::value() {
@@ -236,7 +237,28 @@ impl Recurrence {
         states: &CubeTensor,
         part: &Part<'_>,
     ) {
+        let state = part.places() * lstm.positions * lstm.hidden;
+        moves(part.rows * lstm.hidden_weight.len() + 4 * state, 6 * state);
         let n = vector_size(lstm.hidden);
+        if let Some(staging) = Staging::forward(&models.client, lstm.hidden, part.examples) {
+            let all = part.rows * part.examples.div_ceil(staging.tile);
+            let (count, dim) = cubes(&models.client, all, staging.units() as u32);
+            lstm_staged_kernel::launch(
+                &models.client,
+                count,
+                dim,
+                n,
+                models.clone().into_buffer_arg(),
+                part.counts.clone().into_buffer_arg(),
+                self.gates.clone().into_buffer_arg(),
+                self.cells.clone().into_buffer_arg(),
+                states.clone().into_buffer_arg(),
+                part.argument(),
+                argument(lstm, width, n),
+                staging,
+            );
+            return;
+        }
         let tile = part.examples.div_ceil(part.examples.div_ceil(TILE));
         let units = units(&models.client, lstm.hidden / n);
         let (count, dim) = cubes(
@@ -244,8 +266,6 @@ impl Recurrence {
             part.rows * part.examples.div_ceil(tile),
             units,
         );
-        let state = part.places() * lstm.positions * lstm.hidden;
-        moves(part.rows * lstm.hidden_weight.len() + 4 * state, 6 * state);
         lstm_kernel::launch(
             &models.client,
             count,
@@ -269,7 +289,7 @@ mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        UnevenBatch, expect_close, gpu, lstms, numbers, stacked,
+        LSTM_EXAMPLES, UnevenBatch, expect_close, gpu, lstms, numbers, stacked,
     };
 
     /// Gates, cells and states of one example whose gates hold the product with what the layer reads.
@@ -302,13 +322,14 @@ mod tests {
     #[ignore = "needs a GPU or software Vulkan"]
     fn positions_follow_each_other_as_in_a_plain_loop() {
         let gpu = gpu();
-        for (lstm, width) in lstms() {
-            let batch = UnevenBatch::uneven(3, 1);
+        for ((lstm, width), examples) in lstms().into_iter().zip(LSTM_EXAMPLES) {
+            let batch = UnevenBatch::uneven(examples, 1);
+            let slots = batch.rows() * examples;
             let all = 1 + batch.rows();
             let size = lstm.positions * lstm.hidden;
             let models = numbers(all * width, 1);
             // Gates far from zero as well, where powers would be infinite.
-            let before: Vec<f32> = numbers(9 * 4 * size, 2)
+            let before: Vec<f32> = numbers(slots * 4 * size, 2)
                 .iter()
                 .map(|value| {
                     if *value > 0.95 {
@@ -318,11 +339,14 @@ mod tests {
                     }
                 })
                 .collect();
-            let (mut gates, mut cells, mut states) =
-                (before.clone(), vec![0.0; 9 * size], vec![0.0; 9 * size]);
+            let (mut gates, mut cells, mut states) = (
+                before.clone(),
+                vec![0.0; slots * size],
+                vec![0.0; slots * size],
+            );
             for (row, count) in batch.counts.iter().enumerate() {
                 let model = &models[(1 + row) * width..][..width];
-                for example in (0..*count as usize).map(|example| row * 3 + example) {
+                for example in (0..*count as usize).map(|example| row * examples + example) {
                     let gates = &mut gates[4 * example * size..][..4 * size];
                     let own = oracle(&lstm, model, gates);
                     cells[example * size..][..size].copy_from_slice(&own.0);
@@ -331,7 +355,7 @@ mod tests {
             }
             let memory = gpu.memory();
             let [found_gates, found_cells, found_states] =
-                [before, vec![0.0; 9 * size], vec![0.0; 9 * size]]
+                [before, vec![0.0; slots * size], vec![0.0; slots * size]]
                     .map(|values| memory.upload_floats(&values));
             let counts = memory.upload_words(&batch.counts);
             let arena = cube(stacked(&gpu, &models, all));

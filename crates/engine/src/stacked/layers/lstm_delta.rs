@@ -2,6 +2,7 @@
 //! the position after, `δc = δh · o · (1 − tanh² c) + δc' · f'`, and from both the gradients by the gates.
 
 use super::lstm::{LstmAt, Recurrence, StateAt, argument, tanh};
+use super::lstm_delta_staged::{StagingBack, lstm_delta_staged_kernel};
 use crate::network::layer::Lstm;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{cubes, units, vector_size};
@@ -143,10 +144,30 @@ impl Recurrence {
         };
         let transposed = transpose.launch(arena, part);
         let n = vector_size(lstm.hidden);
-        let units = units(client, lstm.hidden / n);
-        let (count, dim) = cubes(client, part.rows * part.examples.div_ceil(TILE), units);
         let state = part.places() * lstm.positions * lstm.hidden;
         moves(part.rows * lstm.hidden_weight.len() + 6 * state, 4 * state);
+        if let Some(staging) = StagingBack::of(client, lstm.hidden, part.examples) {
+            let all = part.rows * part.examples.div_ceil(staging.tile);
+            let (count, dim) = cubes(client, all, staging.units() as u32);
+            lstm_delta_staged_kernel::launch(
+                client,
+                count,
+                dim,
+                n,
+                transposed.into_buffer_arg(),
+                above.clone().into_buffer_arg(),
+                self.cells.clone().into_buffer_arg(),
+                part.counts.clone().into_buffer_arg(),
+                self.gates.clone().into_buffer_arg(),
+                self.carried.clone().into_buffer_arg(),
+                part.argument(),
+                argument(lstm, arena.width, n),
+                staging,
+            );
+            return;
+        }
+        let units = units(client, lstm.hidden / n);
+        let (count, dim) = cubes(client, part.rows * part.examples.div_ceil(TILE), units);
         lstm_delta_kernel::launch(
             client,
             count,
@@ -171,7 +192,7 @@ mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        UnevenBatch, expect_close, gpu, lstms, numbers, stacked,
+        LSTM_EXAMPLES, UnevenBatch, expect_close, gpu, lstms, numbers, stacked,
     };
 
     /// Replaces the gates of one example by the gradient by what they were before they were applied.
@@ -207,20 +228,21 @@ mod tests {
     #[ignore = "needs a GPU or software Vulkan"]
     fn positions_go_back_as_in_a_plain_loop() {
         let gpu = gpu();
-        for (lstm, width) in lstms() {
-            let batch = UnevenBatch::uneven(3, 1);
+        for ((lstm, width), examples) in lstms().into_iter().zip(LSTM_EXAMPLES) {
+            let batch = UnevenBatch::uneven(examples, 1);
+            let slots = batch.rows() * examples;
             let all = 1 + batch.rows();
             let size = lstm.positions * lstm.hidden;
             let models = numbers(all * width, 1);
-            let before: Vec<f32> = numbers(9 * 4 * size, 2)
+            let before: Vec<f32> = numbers(slots * 4 * size, 2)
                 .iter()
                 .map(|value| value.abs())
                 .collect();
-            let [cells, above] = [3, 4].map(|seed| numbers(9 * size, seed));
+            let [cells, above] = [3, 4].map(|seed| numbers(slots * size, seed));
             let mut gates = before.clone();
             for (row, count) in batch.counts.iter().enumerate() {
                 let model = &models[(1 + row) * width..][..width];
-                for example in (0..*count as usize).map(|example| row * 3 + example) {
+                for example in (0..*count as usize).map(|example| row * examples + example) {
                     let own = example * size..(example + 1) * size;
                     let gates = &mut gates[4 * own.start..4 * own.end];
                     oracle(&lstm, model, &cells[own.clone()], &above[own], gates);
@@ -234,7 +256,7 @@ mod tests {
             let recurrence = Recurrence {
                 gates: found,
                 cells,
-                carried: memory.floats(&[9, lstm.hidden]),
+                carried: memory.floats(&[slots, lstm.hidden]),
             };
             recurrence.backward(
                 StackArena {

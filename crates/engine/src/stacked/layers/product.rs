@@ -166,3 +166,9 @@ pub(crate) fn add_outer_products<N: Size, M: Size>(
         d_at += d_step;
     }
 }
+
+/// Where the part `part` of `parts` equal ones of `total` begins and ends.
+#[cube]
+pub(crate) fn share(total: usize, part: usize, #[comptime] parts: usize) -> (usize, usize) {
+    (part * total / parts, (part + 1) * total / parts)
+}

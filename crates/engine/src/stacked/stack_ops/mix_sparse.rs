@@ -2,18 +2,58 @@
 //! stack of all.
 
 use crate::stack::mixing::{HostMixing, Matrix};
-use crate::stacked::device::launch::{arrays, line};
+use crate::stacked::device::launch::{arrays, cubes, knob};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
+use cubecl::client::Client;
 use cubecl::prelude::*;
 use std::sync::Arc;
 
-/// Vectors of a block of columns: the units of a block go through all rows before the next begins, so that what
-/// neighbours share is still in the second-level cache.
+/// How the columns of a stack are dealt to cubes of units. It changes no bit: every sum is one chain over a row's neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Strips {
+    /// Vectors of a strip.
+    vectors: usize,
+    /// Cubes that take a strip through all rows together.
+    cubes: usize,
+    units: usize,
+}
+
+/// Vectors of a strip that many cubes share: all rows go through it before the next begins, so that what neighbours share is still in the
+/// second-level cache.
 pub(super) const BLOCK: usize = 64;
 
-/// Each unit holds one vector of one row, summed over the row's neighbours in ascending order. `ends` are the rows at which
+/// Bytes of a strip of all rows that the first-level cache of a GPU holds.
+const CACHED: usize = 192 << 10;
+
+impl Strips {
+    /// Those of stacks of `rows` rows. Where the cache of a cube holds a strip of one line of it, one cube takes the strip through all rows,
+    /// and reads each number from memory once. Otherwise many cubes share a wider strip, which the second-level cache holds.
+    fn of(client: &Client, rows: usize) -> Self {
+        let vectors = knob("MIX_VECTORS", 8);
+        let size = 4 * size_of::<f32>();
+        if rows * vectors * size <= knob("MIX_CACHED", CACHED) {
+            let most = client.properties().hardware.max_units_per_cube as usize;
+            let units = (rows * vectors).next_power_of_two();
+            return Self {
+                vectors,
+                cubes: 1,
+                units: units.clamp(64, most.min(knob("MIX_UNITS", 1024))),
+            };
+        }
+        Self {
+            vectors: BLOCK,
+            cubes: rows,
+            units: BLOCK,
+        }
+    }
+}
+
+/// Entries of a row whose numbers a unit loads at once.
+const AHEAD: usize = 4;
+
+/// Each unit holds one vector of some rows, each summed over the row's neighbours in ascending order. `ends` are the rows at which
 /// runs end; `matrix` holds where the entries of each row begin, columns within the run from `columns_at` on, and the bits
 /// of weights from `weights_at` on.
 #[cube(launch)]
@@ -27,26 +67,49 @@ fn mix_kernel<N: Size>(
     width: usize,
     columns_at: usize,
     weights_at: usize,
-    #[comptime] block: usize,
+    #[comptime] strips: Strips,
+    #[comptime] ahead: usize,
 ) {
-    let row = ABSOLUTE_POS / block % rows;
-    let place = ABSOLUTE_POS / (block * rows) * block + ABSOLUTE_POS % block;
+    let (vectors, cubes, units) = comptime!((strips.vectors, strips.cubes, strips.units));
+    let place = CUBE_POS / cubes * vectors + UNIT_POS as usize % vectors;
     if place >= width {
         terminate!();
     }
-    let mut begin = 0usize;
-    #[unroll]
-    for run in 0..from.len().comptime() {
-        if row >= begin && row < ends[run] {
-            let mut sum = Vector::<f32, N>::new(0.0f32);
-            for entry in matrix[row] as usize..matrix[row + 1] as usize {
-                let weight = f32::reinterpret(matrix[weights_at + entry]);
-                let column = matrix[columns_at + entry] as usize;
-                sum += Vector::new(weight) * from[run][column * width + place];
+    let mut row = CUBE_POS % cubes * (units / vectors) + UNIT_POS as usize / vectors;
+    while row < rows {
+        let mut begin = 0usize;
+        #[unroll]
+        for run in 0..from.len().comptime() {
+            if row >= begin && row < ends[run] {
+                let mut sum = Vector::<f32, N>::new(0.0f32);
+                let mut entry = matrix[row] as usize;
+                let end = matrix[row + 1] as usize;
+                for _ in 0..(end - entry) / ahead {
+                    let mut weights = Array::<f32>::new(ahead);
+                    let mut values = Array::<Vector<f32, N>>::new(ahead);
+                    #[unroll]
+                    for a in 0..ahead {
+                        weights[a] = f32::reinterpret(matrix[weights_at + entry + a]);
+                        let column = matrix[columns_at + entry + a] as usize;
+                        values[a] = from[run][column * width + place];
+                    }
+                    #[unroll]
+                    for a in 0..ahead {
+                        sum += Vector::new(weights[a]) * values[a];
+                    }
+                    entry += ahead;
+                }
+                while entry < end {
+                    let weight = f32::reinterpret(matrix[weights_at + entry]);
+                    let column = matrix[columns_at + entry] as usize;
+                    sum += Vector::new(weight) * from[run][column * width + place];
+                    entry += 1;
+                }
+                to[(first + row) * width + place] = sum;
             }
-            to[(first + row) * width + place] = sum;
+            begin = ends[run];
         }
-        begin = ends[run];
+        row += cubes * (units / vectors);
     }
 }
 
@@ -115,7 +178,12 @@ impl Sparse {
     pub(crate) fn mix(&self, stacks: &[&CubeTensor], to: &CubeTensor, first: usize) {
         let (rows, width) = (self.rows(), to.meta.shape()[1]);
         let vectors = width / 4;
-        let (count, dim) = line(&to.client, vectors.div_ceil(BLOCK) * BLOCK * rows);
+        let strips = Strips::of(&to.client, rows);
+        let (count, dim) = cubes(
+            &to.client,
+            vectors.div_ceil(strips.vectors) * strips.cubes,
+            strips.units as u32,
+        );
         let stack = |stack: &&CubeTensor| (*stack).clone().into_buffer_arg();
         moves(self.entries * (width + 2) + rows, rows * width);
         mix_kernel::launch(
@@ -132,7 +200,8 @@ impl Sparse {
             vectors,
             rows + 1,
             rows + 1 + self.entries,
-            BLOCK,
+            strips,
+            knob("MIX_AHEAD", AHEAD),
         );
     }
 }

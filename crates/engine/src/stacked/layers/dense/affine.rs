@@ -1,8 +1,9 @@
 //! The forward product of a layer: `y = x · W + b`, with ReLU if asked for.
 
+use super::affine_narrow::Narrow;
 use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
-use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::launch::{knob, line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::product::{Tiling, add_products};
@@ -89,9 +90,6 @@ impl Affine<'_> {
     pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor) {
         let m = vector_size(self.layer.inputs);
         let slots = part.examples * self.layer.places;
-        let tiling = Tiling::of(part.rows, slots, self.layer.outputs, self.layer.inputs / m);
-        let units = tiling.units(part.rows, slots, self.layer.outputs);
-        let (count, dim) = line(&self.models.client, units);
         let inputs = if self.shared {
             part.examples
         } else {
@@ -101,6 +99,15 @@ impl Affine<'_> {
             part.rows * self.layer.parameters() + inputs * self.layer.places * self.layer.inputs,
             part.places() * self.layer.places * self.layer.outputs,
         );
+        let client = &self.models.client;
+        if knob("NARROW", 1) == 1
+            && let Some(narrow) = Narrow::of(client, self.layer.inputs, self.layer.outputs, slots)
+        {
+            return self.launch_narrow(part, outputs, narrow);
+        }
+        let tiling = Tiling::of(part.rows, slots, self.layer.outputs, self.layer.inputs / m);
+        let units = tiling.units(part.rows, slots, self.layer.outputs);
+        let (count, dim) = line(&self.models.client, units);
         affine_kernel::launch(
             &self.models.client,
             count,
