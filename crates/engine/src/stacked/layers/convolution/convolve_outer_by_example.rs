@@ -1,7 +1,7 @@
-//! A convolution's gradient, by cubes whose units take examples side by side.
+//! A convolution's gradient, by cubes whose units take parts of examples side by side.
 //!
-//! Each gradient is a chain over the examples of a row, and what is added for an example is a chain over its positions. So it
-//! does not matter how many examples a cube takes at once, nor whether a batch is cut into pieces.
+//! Each gradient is a chain over the parts of a row's examples, and what is added for a part is a chain over its positions. So it
+//! does not matter how many a cube takes at once, nor whether a batch is cut into pieces.
 
 use super::span::{Span, load_span};
 use crate::network::layer::{Convolution, Dense};
@@ -21,6 +21,12 @@ const SHARED: usize = 4096;
 /// Units that keep a large GPU busy; fewer in tests, so that cubes come to take turns.
 const BUSY: usize = if cfg!(test) { 64 } else { 1 << 17 };
 
+/// Positions that a part of an example has at least, so that there are several of it where it has many; fewer in tests.
+const PART: usize = if cfg!(test) { 8 } else { 256 };
+
+/// Blocks that a cube may have, most first.
+const LANES: [usize; 4] = [32, 16, 8, 4];
+
 /// Columns of a bias that a cube sums.
 const BIAS_LANES: usize = 8;
 
@@ -30,13 +36,15 @@ const BIAS_AHEAD: usize = 8;
 /// How a cube does its work.
 ///
 /// A *block* is what one unit sums: by one vector of outputs, the channels of some vectors under some taps of one row of the window.
-/// Lanes of a cube are its blocks; for each lane it has as many units as it takes examples at once.
+/// Lanes of a cube are its blocks; for each lane it has as many units as it takes parts of examples at once, an even number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Tiles {
-    /// Blocks of a cube, a multiple of [`BIAS_LANES`].
+    /// Blocks of a cube.
     lanes: usize,
-    /// Examples of a row that it takes at once.
-    examples: usize,
+    /// Parts of examples that it takes at once.
+    at_once: usize,
+    /// Parts of an example, some lines of positions each.
+    parts: usize,
     /// Taps of a block, side by side.
     run: usize,
     /// Runs that a row of the window has.
@@ -85,35 +93,35 @@ impl Tiles {
         let vectors = convolution.input.channels / m;
         let depth = divisor(vectors, most / (run * m * n));
         let blocks = output.channels / n * (vectors / depth) * runs * window.size.0;
-        // As many examples at once as keep the device busy, in rounds of as many.
-        let wanted = match knob("OUTER_EXAMPLES", 0) {
+        let parts = (output.places() / PART).clamp(1, output.height);
+        // As many at once as keep the device busy, in turns of as many.
+        let items = part.examples * parts;
+        let wanted = match knob("OUTER_AT_ONCE", 0) {
             0 => BUSY.div_ceil(part.rows * blocks),
             wanted => wanted,
         };
-        let wanted = wanted.clamp(4, units / BIAS_LANES);
-        let rounds = part.examples.div_ceil(wanted);
-        let examples = part.examples.div_ceil(rounds).max(4);
-        let lanes = [32, 16, 8].into_iter().filter(|lanes| {
-            lanes * examples <= units && (*lanes == BIAS_LANES || lanes / 2 < blocks)
-        });
-        let lanes = lanes
-            .clone()
-            .find(|lanes| *lanes <= knob("OUTER_LANES", 32));
-        let lanes = lanes.unwrap_or(BIAS_LANES);
+        let turns = items.div_ceil(wanted.clamp(4, units / LANES[LANES.len() - 1]));
+        let at_once = items.div_ceil(turns).max(4).next_multiple_of(2);
+        let fits = |lanes: &usize| {
+            let small = *lanes <= knob("OUTER_LANES", 32) && lanes / 2 < blocks;
+            small && lanes * at_once <= units
+        };
+        let lanes = LANES.into_iter().find(fits).unwrap_or(4);
         let sums = run * depth * m;
         // Few registers for what a unit adds up of several, then few rounds.
         let fits = |together: &usize| {
-            sums.is_multiple_of(*together) && lanes * examples * together * n <= SHARED
+            sums.is_multiple_of(*together) && lanes * at_once * together * n <= SHARED
         };
         let cost = |together: &usize| {
             let rounds = sums / together;
-            (rounds * together.div_ceil(examples), rounds)
+            (rounds * together.div_ceil(at_once), rounds)
         };
         let together = (1..=sums).filter(fits).min_by_key(cost)?;
         let ahead = knob("OUTER_AHEAD", 4).min(output.width.next_power_of_two());
         Some(Self {
             lanes,
-            examples,
+            at_once,
+            parts,
             run,
             runs,
             depth,
@@ -157,7 +165,7 @@ impl Tiles {
         let (count, dim) = cubes(
             client,
             part.rows * (of_bias + blocks.div_ceil(self.lanes)),
-            (self.lanes * self.examples) as u32,
+            (self.lanes * self.at_once) as u32,
         );
         convolve_outer_by_example_kernel::launch(
             client,
@@ -340,7 +348,7 @@ fn sum_of<N: Size>(
 }
 
 /// Each cube holds some blocks of the weight of a row, or some columns of its bias: for each it has several units, which take an example
-/// each, and add up what they have in the order of the examples. The cubes of biases, which wait for memory, come first.
+/// or a part of one each, and add up what they have in the order of the examples. The cubes of biases, which wait for memory, come first.
 #[cube(launch)]
 fn convolve_outer_by_example_kernel<N: Size, M: Size>(
     inputs: &[Vector<f32, M>],
@@ -359,12 +367,12 @@ fn convolve_outer_by_example_kernel<N: Size, M: Size>(
 ) {
     let vector = M::value();
     let lanes = comptime!(tiles.lanes);
-    let at_once = comptime!(tiles.examples);
-    let units = comptime!(tiles.lanes * tiles.examples);
+    let at_once = comptime!(tiles.at_once);
+    let units = comptime!(tiles.lanes * tiles.at_once);
     let together = comptime!(tiles.together);
     let rounds = comptime!(tiles.sums / tiles.together);
     // Sums of a round that a unit adds up over the examples.
-    let own = comptime!(tiles.together.div_ceil(tiles.examples));
+    let own = comptime!(tiles.together.div_ceil(tiles.at_once));
     let taps = window.size_y * window.size_x;
     let channels = layer.inputs / taps / vector;
     let blocks = layer.columns
@@ -450,15 +458,17 @@ fn convolve_outer_by_example_kernel<N: Size, M: Size>(
             }
         }
         let mut sums = Array::<Vector<f32, N>>::new(comptime!(tiles.sums));
-        for turn in 0..count.div_ceil(at_once) {
+        let parts = comptime!(tiles.parts);
+        for turn in 0..(count * parts).div_ceil(at_once) {
             #[unroll]
             for i in 0..comptime!(tiles.sums) {
                 sums[i] = Vector::new(0.0f32);
             }
-            let example = turn * at_once + share;
-            if example < count && block.exists {
-                let example = source + example;
-                for row_y in 0..window.rows {
+            let item = turn * at_once + share;
+            let (example, part) = (source + item / parts, item % parts);
+            if item < count * parts && block.exists {
+                let first_y = part * window.rows / parts;
+                for row_y in first_y..(part + 1) * window.rows / parts {
                     let y = row_y * window.stride_y + block.tap_y;
                     if y >= window.padding_y && y < window.padding_y + window.height {
                         let line = example * window.height + y - window.padding_y;
@@ -477,7 +487,7 @@ fn convolve_outer_by_example_kernel<N: Size, M: Size>(
                     }
                 }
             }
-            // Examples that the row does not have add zero.
+            // What the row does not have adds zero.
             #[unroll]
             for r in 0..rounds {
                 #[unroll]
