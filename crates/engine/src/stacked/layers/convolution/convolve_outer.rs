@@ -2,7 +2,7 @@
 //! where it goes.
 
 use super::convolve::product;
-use super::convolve_outer_by_example::Tiles;
+use super::outer_tiles::Tiles;
 use crate::network::layer::Convolution;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
