@@ -126,6 +126,10 @@ pub(crate) fn convolutions() -> Vec<(Convolution, usize)> {
         (grid(6, 7, 1), window((5, 5), (1, 1), (2, 2)), 4, true),
         (grid(4, 5, 4), window((1, 1), (2, 2), (0, 0)), 3, false),
         (grid(5, 4, 2), window((2, 3), (3, 2), (0, 2)), 1, true),
+        (grid(3, 8, 8), window((5, 5), (1, 1), (2, 2)), 40, true),
+        (grid(2, 11, 4), window((1, 9), (1, 1), (0, 4)), 4, false),
+        (grid(2, 16, 3), window((2, 5), (1, 2), (1, 1)), 8, true),
+        (grid(3, 4, 16), window((1, 1), (1, 1), (0, 0)), 40, true),
     ]
     .into_iter()
     .map(|(input, window, outputs, biased)| convolution_of(input, window, outputs, biased))
@@ -217,7 +221,7 @@ impl SentGradient {
 /// Group normalisations of one place and of many, of one channel a group, of several and of more than a cube has units,
 /// and widths of rows.
 pub(crate) fn norms() -> [(GroupNorm, usize); 4] {
-    [(3, 5, 6, 2), (1, 7, 3, 3), (1, 1, 8, 1), (2, 3, 200, 2)].map(
+    [(3, 5, 6, 2), (1, 7, 3, 3), (1, 1, 8, 1), (2, 3, 520, 2)].map(
         |(height, width, channels, groups)| {
             let (dense, row) = layer_of(1, channels);
             let grid = Grid {

@@ -4,41 +4,58 @@
 //! A cube of units holds one group of one example: each unit sums a share of its numbers, and the shares are added in
 //! order, so that sums depend on the shape alone.
 
-use super::relu::rectified_one;
+use super::relu::rectified;
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, has};
-use crate::stacked::device::launch::{CUBE, cubes};
+use crate::stacked::device::launch::{CUBE, cubes, vector_size};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
 use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// A group normalisation in the arena and its grid.
+/// A group normalisation in the arena and its grid, in vectors of channels of one group.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 pub(crate) struct NormAt {
-    /// Floats per row of the arena.
+    /// Vectors per row of the arena.
     pub(crate) width: usize,
-    /// First factor.
+    /// First vector of factors.
     pub(crate) weight: usize,
-    /// First offset.
+    /// First vector of offsets.
     pub(crate) bias: usize,
     pub(crate) places: usize,
+    /// Vectors of channels.
     pub(crate) channels: usize,
     pub(crate) groups: usize,
 }
 
-/// The argument of a launch; `width` floats make a row of the arena.
-pub(crate) fn argument(norm: &GroupNorm, width: usize) -> NormAtLaunch {
+/// The argument of a launch over vectors of `vector` floats; `width` floats make a row of the arena.
+pub(crate) fn argument(norm: &GroupNorm, width: usize, vector: usize) -> NormAtLaunch {
     NormAtLaunch::new(
-        width,
-        norm.weight.start,
-        norm.bias.start,
+        width / vector,
+        norm.weight.start / vector,
+        norm.bias.start / vector,
         norm.grid.places(),
-        norm.grid.channels,
+        norm.grid.channels / vector,
         norm.groups,
     )
+}
+
+/// Floats of a group that a unit may move at once.
+pub(crate) fn vector_of(norm: &GroupNorm) -> usize {
+    vector_size(norm.grid.channels / norm.groups)
+}
+
+/// The sum of the lanes of a vector.
+#[cube]
+fn sum_of_lanes<N: Size>(values: Vector<f32, N>) -> f32 {
+    let mut sum = 0.0f32;
+    #[unroll]
+    for n in 0..N::value() {
+        sum += values.extract(n);
+    }
+    sum
 }
 
 /// The sum of what the units of a cube have, for all of them.
@@ -56,12 +73,12 @@ pub(crate) fn sum_of_cube(own: f32, shares: &mut Shared<[f32]>, #[comptime] unit
 
 /// Each cube normalises one group of one example and keeps its mean and `1 / √(variance + epsilon)`.
 #[cube(launch)]
-fn group_norm_kernel(
-    models: &[f32],
-    inputs: &[f32],
+fn group_norm_kernel<N: Size>(
+    models: &[Vector<f32, N>],
+    inputs: &[Vector<f32, N>],
     counts: &[u32],
     groups: &mut [f32],
-    outputs: &mut [f32],
+    outputs: &mut [Vector<f32, N>],
     slot: Slot,
     norm: NormAt,
     epsilon: f32,
@@ -76,24 +93,25 @@ fn group_norm_kernel(
     let size = norm.channels / norm.groups;
     let first_channel = CUBE_POS % norm.groups * size;
     let first = example * norm.places * norm.channels + first_channel;
-    let numbers = norm.places * size;
-    let count = f32::cast_from(numbers as u32);
+    let vectors = norm.places * size;
+    let count = f32::cast_from((vectors * N::value()) as u32);
     let mut shares = Shared::<[f32]>::new_slice(units);
-    let mut sum = 0.0f32;
+    let mut sums = Vector::<f32, N>::new(0.0f32);
     let mut at = unit;
-    while at < numbers {
-        sum += inputs[first + at / size * norm.channels + at % size];
+    while at < vectors {
+        sums += inputs[first + at / size * norm.channels + at % size];
         at += units;
     }
-    let mean = sum_of_cube(sum, &mut shares, units) / count;
-    let mut squares = 0.0f32;
+    let mean = sum_of_cube(sum_of_lanes(sums), &mut shares, units) / count;
+    let mut squares = Vector::<f32, N>::new(0.0f32);
     at = unit;
-    while at < numbers {
-        let deviation = inputs[first + at / size * norm.channels + at % size] - mean;
-        squares += deviation * deviation;
+    while at < vectors {
+        let place = first + at / size * norm.channels + at % size;
+        let deviations = inputs[place] - Vector::new(mean);
+        squares += deviations * deviations;
         at += units;
     }
-    let variance = sum_of_cube(squares, &mut shares, units) / count;
+    let variance = sum_of_cube(sum_of_lanes(squares), &mut shares, units) / count;
     let inverse = 1.0f32 / (variance + epsilon).sqrt();
     if unit == 0 {
         groups[2 * CUBE_POS] = mean;
@@ -101,12 +119,12 @@ fn group_norm_kernel(
     }
     let model = (slot.first_row + example / slot.examples) * norm.width + first_channel;
     at = unit;
-    while at < numbers {
+    while at < vectors {
         let place = first + at / size * norm.channels + at % size;
         let channel = model + at % size;
-        let normal = (inputs[place] - mean) * inverse;
-        let value = normal * models[channel + norm.weight] + models[channel + norm.bias];
-        outputs[place] = rectified_one(value, relu);
+        let normal = (inputs[place] - Vector::new(mean)) * Vector::new(inverse);
+        let values = normal * models[channel + norm.weight] + models[channel + norm.bias];
+        outputs[place] = rectified(values, relu);
         at += units;
     }
 }
@@ -114,7 +132,8 @@ fn group_norm_kernel(
 /// What a normalisation keeps of a pass for the way back.
 #[derive(Debug)]
 pub(crate) struct Norms {
-    /// Two sums of gradients per channel on the way back, `[rows, examples, channels, 2]`.
+    /// Two sums of gradients per channel on the way back, those of a vector of channels side by side: `[rows, examples, channels / vector, 2,
+    /// vector]`.
     pub(crate) channels: CubeTensor,
     /// Mean and inverse deviation of every group, `[rows, examples, groups, 2]`.
     pub(crate) groups: CubeTensor,
@@ -155,13 +174,14 @@ impl Normalise<'_> {
             client,
             count,
             dim,
+            vector_of(norm),
             models.clone().into_buffer_arg(),
             self.inputs.clone().into_buffer_arg(),
             part.counts.clone().into_buffer_arg(),
             norms.groups.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
-            argument(norm, width),
+            argument(norm, width, vector_of(norm)),
             NORM_EPSILON as f32,
             self.relu,
             CUBE as usize,

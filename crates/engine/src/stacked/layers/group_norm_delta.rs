@@ -1,12 +1,12 @@
 //! The way back through group normalisation: with `x̂` the normalised input and `g = δ · w[c]`,
 //! `δx = (g − mean(g) − x̂ · mean(g · x̂)) / √(variance + ε)`, `∂w[c] = Σ δ · x̂`, `∂b[c] = Σ δ`.
 
-use super::group_norm::{NormAt, Norms, argument};
+use super::group_norm::{NormAt, Norms, argument, vector_of};
 use crate::network::layer::GroupNorm;
 use crate::stacked::batches::part::{Part, Slot, examples_of, has};
 use crate::stacked::device::launch::{CUBE, cubes, line};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradients};
 use crate::stacked::gradients::sink::{
     GradientAction, GradientSink, StepAt, chain_start, store_or_step,
 };
@@ -15,17 +15,17 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
 /// Each cube goes back through one group of one example: `Σ δ` and `Σ δ · x̂` of each of its channels, from them
-/// `mean(g)` and `mean(g · x̂)`, and the gradient by each of its inputs.
+/// `mean(g)` and `mean(g · x̂)`, and the gradient by each of its inputs. The sums of a vector of channels stand side by side.
 #[cube(launch)]
-fn delta_kernel(
-    models: &[f32],
-    inputs: &[f32],
-    above: &[f32],
+fn delta_kernel<N: Size>(
+    models: &[Vector<f32, N>],
+    inputs: &[Vector<f32, N>],
+    above: &[Vector<f32, N>],
     groups: &[f32],
-    activations: &[f32],
+    activations: &[Vector<f32, N>],
     counts: &[u32],
-    sums: &mut [f32],
-    below: &mut [f32],
+    sums: &mut [Vector<f32, N>],
+    below: &mut [Vector<f32, N>],
     slot: Slot,
     norm: NormAt,
     slope: f32,
@@ -40,23 +40,25 @@ fn delta_kernel(
     let size = norm.channels / norm.groups;
     let first_channel = CUBE_POS % norm.groups * size;
     let first = example * norm.places * norm.channels + first_channel;
-    let (mean, inverse) = (groups[2 * CUBE_POS], groups[2 * CUBE_POS + 1]);
-    // Units share a channel's places if there are more units than channels.
+    let mean = Vector::<f32, N>::new(groups[2 * CUBE_POS]);
+    let inverse = Vector::<f32, N>::new(groups[2 * CUBE_POS + 1]);
+    // Units share a channel's places if there are more units than vectors of channels.
     let lanes = select(size < units, size, units);
     let parts = units / lanes;
-    let mut plain_of = Shared::<[f32]>::new_slice(units);
-    let mut weighted_of = Shared::<[f32]>::new_slice(units);
+    let mut plain_of = Shared::<[Vector<f32, N>]>::new_slice(units);
+    let mut weighted_of = Shared::<[Vector<f32, N>]>::new_slice(units);
     let first_sum = 2 * (example * norm.channels + first_channel);
     if unit < lanes * parts {
         let mut channel = unit % lanes;
         while channel < size {
-            let mut plain = 0.0f32;
-            let mut weighted = 0.0f32;
+            let mut plain = Vector::<f32, N>::new(0.0f32);
+            let mut weighted = Vector::<f32, N>::new(0.0f32);
             let mut place = unit / lanes;
             while place < norm.places {
                 let at = first + place * norm.channels + channel;
-                plain += above[at];
-                weighted += above[at] * ((inputs[at] - mean) * inverse);
+                let delta = above[at];
+                plain += delta;
+                weighted += delta * ((inputs[at] - mean) * inverse);
                 place += parts;
             }
             plain_of[unit] = plain;
@@ -70,8 +72,8 @@ fn delta_kernel(
     }
     sync_storage();
     if parts > 1 && unit < size {
-        let mut plain = 0.0f32;
-        let mut weighted = 0.0f32;
+        let mut plain = Vector::<f32, N>::new(0.0f32);
+        let mut weighted = Vector::<f32, N>::new(0.0f32);
         for part in 0..parts {
             plain += plain_of[part * lanes + unit];
             weighted += weighted_of[part * lanes + unit];
@@ -82,33 +84,38 @@ fn delta_kernel(
     sync_storage();
     let model =
         (slot.first_row + example / slot.examples) * norm.width + norm.weight + first_channel;
-    let mut plain = 0.0f32;
-    let mut weighted = 0.0f32;
+    let mut plain_sum = 0.0f32;
+    let mut weighted_sum = 0.0f32;
     for channel in 0..size {
         let weight = models[model + channel];
-        plain += sums[first_sum + 2 * channel] * weight;
-        weighted += sums[first_sum + 2 * channel + 1] * weight;
+        let plain = sums[first_sum + 2 * channel] * weight;
+        let weighted = sums[first_sum + 2 * channel + 1] * weight;
+        #[unroll]
+        for n in 0..N::value() {
+            plain_sum += plain.extract(n);
+            weighted_sum += weighted.extract(n);
+        }
     }
-    let numbers = norm.places * size;
-    let count = f32::cast_from(numbers as u32);
-    plain /= count;
-    weighted /= count;
+    let vectors = norm.places * size;
+    let count = f32::cast_from((vectors * N::value()) as u32);
+    let plain = Vector::<f32, N>::new(plain_sum / count);
+    let weighted = Vector::<f32, N>::new(weighted_sum / count);
     let mut at = unit;
-    while at < numbers {
+    while at < vectors {
         let place = first + at / size * norm.channels + at % size;
         let normal = (inputs[place] - mean) * inverse;
         let gradient = above[place] * models[model + at % size];
-        let value = (gradient - plain - normal * weighted) * inverse;
-        write_gradient(below, activations, place, value, slope, write);
+        let values = (gradient - plain - normal * weighted) * inverse;
+        write_gradients(below, activations, place, values, slope, write);
         at += units;
     }
 }
 
-/// Each unit holds the gradients by the factor and the offset of one channel. Where they are added to, the chains over the
+/// Each unit holds the gradients by the factors and the offsets of a vector of channels. Where they are added to, the chains over the
 /// examples go on from what is there.
 #[cube(launch)]
 fn gradient_kernel<N: Size>(
-    sums: &[f32],
+    sums: &[Vector<f32, N>],
     counts: &[u32],
     gradients: &mut [Vector<f32, N>],
     models: &mut [Vector<f32, N>],
@@ -134,8 +141,8 @@ fn gradient_kernel<N: Size>(
     let mut bias = chain_start(gradients, model + norm.bias, action);
     for example in row * slot.examples..row * slot.examples + count {
         let at = 2 * (example * norm.channels + channel);
-        bias += Vector::new(sums[at]);
-        weight += Vector::new(sums[at + 1]);
+        bias += sums[at];
+        weight += sums[at + 1];
     }
     store_or_step(
         gradients,
@@ -191,6 +198,7 @@ impl NormDelta<'_> {
             client,
             count,
             dim,
+            vector_of(norm),
             models.clone().into_buffer_arg(),
             self.inputs.clone().into_buffer_arg(),
             self.above.clone().into_buffer_arg(),
@@ -200,7 +208,7 @@ impl NormDelta<'_> {
             norms.channels.clone().into_buffer_arg(),
             below.gradient.clone().into_buffer_arg(),
             part.argument(),
-            argument(norm, width),
+            argument(norm, width, vector_of(norm)),
             below.slope,
             below.write,
             CUBE as usize,
@@ -210,14 +218,15 @@ impl NormDelta<'_> {
     /// Brings the gradients of the layer to `sink`, once they are summed up.
     pub(crate) fn outer(&self, norms: &Norms, sink: &GradientSink, part: &Part<'_>) {
         let (client, channels) = (&norms.channels.client, self.norm.grid.channels);
-        let (count, dim) = line(client, part.rows * channels);
+        let n = vector_of(self.norm);
+        let (count, dim) = line(client, part.rows * channels / n);
         let (read, written) = sink.moves(2 * part.rows * channels);
         moves(2 * part.places() * channels + read, written);
         gradient_kernel::launch(
             client,
             count,
             dim,
-            1,
+            n,
             norms.channels.clone().into_buffer_arg(),
             part.counts.clone().into_buffer_arg(),
             sink.gradients.clone().into_buffer_arg(),
@@ -226,7 +235,7 @@ impl NormDelta<'_> {
             sink.rates.clone().into_buffer_arg(),
             part.argument(),
             sink.step(),
-            argument(self.norm, sink.width),
+            argument(self.norm, sink.width, n),
             sink.action,
         );
     }

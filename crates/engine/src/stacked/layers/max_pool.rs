@@ -1,22 +1,22 @@
 //! The largest number of each window of all rows, and the way back to where it stood.
 
-use super::relu::rectified_one;
-use super::window::{self, WindowAt, place_under};
+use super::relu::rectified;
+use super::window::{self, WindowAt, place_at};
 use crate::network::layer::MaxPool;
 use crate::stacked::batches::part::{Part, Slot, has};
-use crate::stacked::device::launch::line;
+use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradients};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Each unit finds the first of the largest numbers of one window in one channel, and notes its place.
+/// Each unit finds the first of the largest numbers of one window in each of a vector of channels, and notes its place.
 #[cube(launch)]
-fn max_pool_kernel(
-    inputs: &[f32],
+fn max_pool_kernel<N: Size>(
+    inputs: &[Vector<f32, N>],
     counts: &[u32],
-    outputs: &mut [f32],
-    chosen: &mut [u32],
+    outputs: &mut [Vector<f32, N>],
+    chosen: &mut [Vector<u32, N>],
     slot: Slot,
     window: WindowAt,
     channels: usize,
@@ -30,20 +30,27 @@ fn max_pool_kernel(
     }
     let position = ABSOLUTE_POS / channels % positions;
     let first = example * window.height * window.width;
-    let mut largest = f32::min_value();
-    let mut found = 0usize;
-    for tap in 0..window.size_y * window.size_x {
-        let place = place_under(&window, position, tap);
-        if place > 0 {
-            let value = inputs[(first + place - 1) * channels + channel];
-            if found == 0 || value > largest {
-                largest = value;
-                found = place;
+    let top = position / window.columns * window.stride_y;
+    let left = position % window.columns * window.stride_x;
+    let mut largest = Vector::<f32, N>::new(f32::min_value());
+    let mut found = Vector::<u32, N>::new(0u32);
+    for tap_y in 0..window.size_y {
+        for tap_x in 0..window.size_x {
+            let place = place_at(&window, top + tap_y, left + tap_x);
+            if place > 0 {
+                let values = inputs[(first + place - 1) * channels + channel];
+                #[unroll]
+                for n in 0..N::value() {
+                    let value = values.extract(n);
+                    let larger = found.extract(n) == 0u32 || value > largest.extract(n);
+                    largest.insert(n, select(larger, value, largest.extract(n)));
+                    found.insert(n, select(larger, place as u32, found.extract(n)));
+                }
             }
         }
     }
-    outputs[ABSOLUTE_POS] = rectified_one(largest, relu);
-    chosen[ABSOLUTE_POS] = found as u32;
+    outputs[ABSOLUTE_POS] = rectified(largest, relu);
+    chosen[ABSOLUTE_POS] = found;
 }
 
 /// The windows over `at` of a line with its border: one more than the last of `positions`, and the first.
@@ -58,16 +65,16 @@ fn over(at: usize, size: usize, stride: usize, positions: usize) -> (usize, usiz
     (end, select(begin < end, begin, end))
 }
 
-/// Each unit gathers what comes back to one place in one channel from the windows over it, the last first. Behind ReLU nothing
+/// Each unit gathers what comes back to one place in a vector of channels from the windows over it, the last first. Behind ReLU nothing
 /// comes from a window whose largest number is zero: `given` is then what the windows gave, which is less to read than what
 /// they were given. Where another gradient was left before, `given` is that.
 #[cube(launch)]
-fn max_pool_delta_kernel(
-    above: &[f32],
-    chosen: &[u32],
-    given: &[f32],
+fn max_pool_delta_kernel<N: Size>(
+    above: &[Vector<f32, N>],
+    chosen: &[Vector<u32, N>],
+    given: &[Vector<f32, N>],
     counts: &[u32],
-    below: &mut [f32],
+    below: &mut [Vector<f32, N>],
     slot: Slot,
     window: WindowAt,
     channels: usize,
@@ -86,24 +93,33 @@ fn max_pool_delta_kernel(
     let x = place % window.width + window.padding_x;
     let (end_y, begin_y) = over(y, window.size_y, window.stride_y, window.rows);
     let (end_x, begin_x) = over(x, window.size_x, window.stride_x, window.columns);
-    let mut sum = 0.0f32;
+    let mut sum = Vector::<f32, N>::new(0.0f32);
     for back_y in 0..end_y - begin_y {
         let line = first + (end_y - 1 - back_y) * window.columns;
         for back_x in 0..end_x - begin_x {
             let at = (line + end_x - 1 - back_x) * channels + channel;
-            if chosen[at] as usize == place + 1 {
-                if comptime!(write.masked && !write.add) {
-                    sum += select(given[at] > 0.0f32, above[at], 0.0f32);
-                } else {
-                    sum += above[at];
+            let from = chosen[at];
+            let values = above[at];
+            if comptime!(write.masked && !write.add) {
+                let outputs = given[at];
+                #[unroll]
+                for n in 0..N::value() {
+                    let hit = from.extract(n) == place as u32 + 1 && outputs.extract(n) > 0.0f32;
+                    sum.insert(n, sum.extract(n) + select(hit, values.extract(n), 0.0f32));
+                }
+            } else {
+                #[unroll]
+                for n in 0..N::value() {
+                    let hit = from.extract(n) == place as u32 + 1;
+                    sum.insert(n, sum.extract(n) + select(hit, values.extract(n), 0.0f32));
                 }
             }
         }
     }
     if comptime!(write.masked && !write.add) {
-        below[ABSOLUTE_POS] = sum * slope;
+        below[ABSOLUTE_POS] = sum * Vector::new(slope);
     } else {
-        write_gradient(below, given, ABSOLUTE_POS, sum, slope, write);
+        write_gradients(below, given, ABSOLUTE_POS, sum, slope, write);
     }
 }
 
@@ -121,7 +137,8 @@ impl Maxima<'_> {
     /// more than the place where each stood, zero for a window that lies beyond the border.
     pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor, chosen: &CubeTensor) {
         let (pool, client) = (self.pool, &self.inputs.client);
-        let (count, dim) = line(client, part.rows * part.examples * pool.output.size());
+        let n = vector_size(pool.output.channels);
+        let (count, dim) = line(client, part.places() * pool.output.size() / n);
         moves(
             part.places() * pool.input.size(),
             2 * part.places() * pool.output.size(),
@@ -130,13 +147,14 @@ impl Maxima<'_> {
             client,
             count,
             dim,
+            n,
             self.inputs.clone().into_buffer_arg(),
             part.counts.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             chosen.clone().into_buffer_arg(),
             part.argument(),
             window::argument(&pool.input, &pool.output, &pool.window),
-            pool.input.channels,
+            pool.input.channels / n,
             self.relu,
         );
     }
@@ -156,7 +174,8 @@ impl MaximaDelta<'_> {
     /// Sends the gradient to the places that were chosen.
     pub(crate) fn send(&self, below: &InputGradient<'_>, part: &Part<'_>) {
         let (pool, client) = (self.pool, &self.above.client);
-        let (count, dim) = line(client, part.rows * part.examples * pool.input.size());
+        let n = vector_size(pool.input.channels);
+        let (count, dim) = line(client, part.places() * pool.input.size() / n);
         let (sent, came) = (
             part.places() * pool.input.size(),
             part.places() * pool.output.size(),
@@ -171,6 +190,7 @@ impl MaximaDelta<'_> {
             client,
             count,
             dim,
+            n,
             self.above.clone().into_buffer_arg(),
             self.chosen.clone().into_buffer_arg(),
             given.clone().into_buffer_arg(),
@@ -178,7 +198,7 @@ impl MaximaDelta<'_> {
             below.gradient.clone().into_buffer_arg(),
             part.argument(),
             window::argument(&pool.input, &pool.output, &pool.window),
-            pool.input.channels,
+            pool.input.channels / n,
             below.slope,
             below.write,
         );

@@ -34,14 +34,6 @@ pub(crate) fn argument(input: &Grid, output: &Grid, window: &Window) -> WindowAt
     )
 }
 
-/// One more than the place under `tap` of the window at `position`; zero beyond the border.
-#[cube]
-pub(crate) fn place_under(window: &WindowAt, position: usize, tap: usize) -> usize {
-    let y = position / window.columns * window.stride_y + tap / window.size_x;
-    let x = position % window.columns * window.stride_x + tap % window.size_x;
-    place_at(window, y, x)
-}
-
 /// One more than the place at `(y, x)` of the grid with its border; zero on the border.
 #[cube]
 pub(crate) fn place_at(window: &WindowAt, y: usize, x: usize) -> usize {

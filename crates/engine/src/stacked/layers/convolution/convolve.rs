@@ -2,6 +2,7 @@
 //!
 //! Windows are read where they lie: unfolding them first would take a place's bytes once for every window over it.
 
+use super::convolve_lines::{Reading, convolve_lines_kernel};
 use crate::network::layer::{Convolution, Dense};
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
@@ -130,10 +131,6 @@ impl Convolve<'_> {
             vector_size(product.outputs),
             vector_size(layer.input.channels),
         );
-        let slots = part.examples * product.places;
-        let tile = TILE.min(slots.next_power_of_two());
-        let units = part.rows * slots.div_ceil(tile) * (product.outputs / n);
-        let (count, dim) = line(&self.models.client, units);
         let inputs = if self.shared {
             part.examples
         } else {
@@ -143,6 +140,38 @@ impl Convolve<'_> {
             part.rows * product.parameters() + inputs * layer.input.size(),
             part.places() * layer.output.size(),
         );
+        let reading = Reading {
+            input: &layer.input,
+            output: &layer.output,
+            window: &layer.window,
+            flipped: false,
+        };
+        if let Some(lines) = reading.lines((n, m), part) {
+            let (count, dim) = line(&self.models.client, reading.units(lines, n, part));
+            convolve_lines_kernel::launch(
+                &self.models.client,
+                count,
+                dim,
+                n,
+                m,
+                self.models.clone().into_buffer_arg(),
+                self.inputs.clone().into_buffer_arg(),
+                part.counts.clone().into_buffer_arg(),
+                outputs.clone().into_buffer_arg(),
+                part.argument(),
+                layer::argument(&product, self.width, n),
+                reading.argument(),
+                usize::from(!self.shared),
+                lines,
+                self.relu,
+                layer.bias.is_some(),
+            );
+            return;
+        }
+        let slots = part.examples * product.places;
+        let tile = TILE.min(slots.next_power_of_two());
+        let units = part.rows * slots.div_ceil(tile) * (product.outputs / n);
+        let (count, dim) = line(&self.models.client, units);
         convolve_kernel::launch(
             &self.models.client,
             count,

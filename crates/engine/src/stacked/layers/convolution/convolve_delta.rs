@@ -1,7 +1,8 @@
 //! The loss's gradient by what a convolution reads: `δx[q, c] = Σ_{windows p over q, o} δy[p, o] · w[q in p, c, o]`.
 
 use super::convolve::product;
-use crate::network::layer::Convolution;
+use super::convolve_lines::{Reading, convolve_delta_lines_kernel};
+use crate::network::layer::{Convolution, Window};
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
@@ -83,6 +84,16 @@ fn convolve_delta_kernel<N: Size, M: Size>(
     }
 }
 
+/// The window of the convolution that brings back what came from `window`, if there is one.
+fn turned_round(window: &Window) -> Option<Window> {
+    let border = |size: usize, padding: usize| (size - 1).checked_sub(padding);
+    let padding = (
+        border(window.size.0, window.padding.0)?,
+        border(window.size.1, window.padding.1)?,
+    );
+    (window.stride == (1, 1)).then_some(Window { padding, ..*window })
+}
+
 /// Sends `above` `[rows, examples, positions, outputs]` through the layer to `below`, which is
 /// `[rows, examples, places, channels]`.
 pub(crate) fn convolve_delta(
@@ -102,10 +113,6 @@ pub(crate) fn convolve_delta(
     };
     let transposed = transpose.launch(arena, part);
     let (n, m) = (vector_size(input.channels), vector_size(product.outputs));
-    let slots = part.examples * input.places();
-    let tile = TILE.min(slots.next_power_of_two());
-    let columns = input.channels / n;
-    let (count, dim) = line(client, part.rows * slots.div_ceil(tile) * columns);
     let sent = part.places() * input.size();
     moves(
         part.rows * product.weight.len()
@@ -113,6 +120,41 @@ pub(crate) fn convolve_delta(
             + below.reads(sent),
         sent,
     );
+    if let Some(turned) = turned_round(&convolution.window) {
+        let reading = Reading {
+            input: &convolution.output,
+            output: input,
+            window: &turned,
+            flipped: true,
+        };
+        if let Some(lines) = reading.lines((n, m), part) {
+            let (count, dim) = line(client, reading.units(lines, n, part));
+            convolve_delta_lines_kernel::launch(
+                client,
+                count,
+                dim,
+                n,
+                m,
+                transposed.into_buffer_arg(),
+                above.clone().into_buffer_arg(),
+                below.activations.clone().into_buffer_arg(),
+                part.counts.clone().into_buffer_arg(),
+                below.gradient.clone().into_buffer_arg(),
+                part.argument(),
+                product.outputs,
+                input.channels / n,
+                reading.argument(),
+                below.slope,
+                lines,
+                below.write,
+            );
+            return;
+        }
+    }
+    let slots = part.examples * input.places();
+    let tile = TILE.min(slots.next_power_of_two());
+    let columns = input.channels / n;
+    let (count, dim) = line(client, part.rows * slots.div_ceil(tile) * columns);
     convolve_delta_kernel::launch(
         client,
         count,

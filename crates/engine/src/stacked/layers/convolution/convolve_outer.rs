@@ -2,6 +2,7 @@
 //! where it goes.
 
 use super::convolve::product;
+use super::outer_tiles::Tiles;
 use crate::network::layer::Convolution;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
@@ -171,14 +172,18 @@ pub(crate) fn convolve_outer(
         vector_size(product.outputs),
         vector_size(convolution.input.channels),
     );
+    let (read, written) = sink.moves(part.rows * product.parameters());
+    let numbers = part.places() * (convolution.input.size() + convolution.output.size());
+    moves(numbers + read, written);
+    if let Some(tiles) = Tiles::of(convolution, (n, m), client, part) {
+        tiles.launch(convolution, &product, (n, m), [inputs, deltas], sink, part);
+        return;
+    }
     let biases = usize::from(product.bias.is_some());
     let (count, dim) = line(
         client,
         part.rows * (product.inputs / m + biases) * (product.outputs / n),
     );
-    let (read, written) = sink.moves(part.rows * product.parameters());
-    let numbers = part.places() * (convolution.input.size() + convolution.output.size());
-    moves(numbers + read, written);
     convolve_outer_kernel::launch(
         client,
         count,
@@ -234,8 +239,8 @@ mod tests {
     fn the_gradient_is_that_of_a_plain_loop() {
         let gpu = gpu();
         for (layer, width) in convolutions() {
-            for add in [false, true] {
-                let (batch, examples) = (UnevenBatch::uneven(3, 1), 3);
+            for (add, examples) in [(false, 3), (true, 9)] {
+                let batch = UnevenBatch::uneven(examples, 1);
                 let all = 1 + batch.rows();
                 let before = numbers(all * width, 8);
                 let x = numbers(batch.rows() * examples * layer.input.size(), 9);
