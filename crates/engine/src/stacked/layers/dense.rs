@@ -3,6 +3,7 @@
 pub(crate) mod affine;
 pub(crate) mod delta;
 pub(crate) mod outer;
+mod outer_staged;
 
 use crate::network::layer::Dense;
 
