@@ -51,7 +51,7 @@ impl Blocks {
     /// Those of a product, unless it is too small for them or not made of whole vectors, or `client` cannot run them.
     pub(crate) fn of(client: &Client, shape: ProductShape) -> Option<Self> {
         let whole = shape.inner.is_multiple_of(VECTOR) && shape.outputs.is_multiple_of(VECTOR);
-        let large = shape.places >= 4 && shape.inner >= 8 && shape.outputs >= 32;
+        let large = shape.inner >= 8 && shape.outputs >= 32;
         if !whole || !large || knob("DENSE", 1) == 0 {
             return None;
         }
@@ -85,12 +85,7 @@ impl Blocks {
             chunk,
             along: shape.along,
         };
-        let chunks = if parted {
-            [4, 2]
-        } else {
-            [knob("DENSE_CHUNK", 4), 4]
-        };
-        let [long, short] = chunks.map(|each| of_chunk(each * parts));
+        let [long, short] = [4, 2].map(|each| of_chunk(each * parts));
         if long.shared() <= STAGED { long } else { short }
     }
 
@@ -193,15 +188,24 @@ pub(crate) struct UnitAt {
     pub(crate) beside: usize,
 }
 
-/// Where a unit of `down` by `across` units stands. Neighbours share outputs, and those after next share places, which is what
+/// Where a unit of `parts` times `lanes` units stands, `across` of which are side by side. Neighbours share outputs, and those after next share places, which is what
 /// NVIDIA's shared memory reads in one go.
 #[cube]
-pub(crate) fn unit_at(#[comptime] lanes: usize, #[comptime] across: usize) -> UnitAt {
+pub(crate) fn unit_at(
+    #[comptime] lanes: usize,
+    #[comptime] across: usize,
+    #[comptime] parts: usize,
+) -> UnitAt {
     let unit = UNIT_POS as usize;
     let pair = comptime!(2 * across);
-    let lane = unit % lanes;
+    let mut part = 0usize;
+    let mut lane = unit;
+    if comptime!(parts > 1) {
+        part = unit / lanes;
+        lane = unit % lanes;
+    }
     UnitAt {
-        part: unit / lanes,
+        part,
         lane,
         below: lane / pair * 2 + lane % 2,
         beside: lane % pair / 2,
@@ -210,6 +214,7 @@ pub(crate) fn unit_at(#[comptime] lanes: usize, #[comptime] across: usize) -> Un
 
 /// Has each unit take its share of `lines` lines of `vectors` vectors from `from`.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn take<N: Size>(
     from: &[Vector<f32, N>],
     held: &mut Array<Vector<f32, N>>,
@@ -237,6 +242,7 @@ pub(crate) fn take<N: Size>(
 /// Has each unit put what it took into `tile` from `first` on, where lines are `pitch` apart. With `dealt`, every fourth line follows the
 /// other: units that have four neighbouring lines each then read neighbouring ones together.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn put<N: Size>(
     held: &Array<Vector<f32, N>>,
     tile: &mut Shared<[Vector<f32, N>]>,
@@ -248,21 +254,36 @@ pub(crate) fn put<N: Size>(
     #[comptime] dealt: bool,
 ) {
     let all = comptime!(lines * vectors);
-    let shares = comptime!((lines * vectors).div_ceil(units));
+    let full = comptime!(all / units);
+    let shares = comptime!(all.div_ceil(units));
     #[unroll]
-    for share in 0..shares {
+    for share in 0..full {
         let at = UNIT_POS as usize + comptime!(share * units);
-        let mut line = at / vectors;
-        if comptime!(dealt) {
-            line = at / vectors % 4 * comptime!(lines / 4) + at / vectors / 4;
-        }
-        let place = first + line * pitch + at % vectors;
-        if comptime!((share + 1) * units <= all) {
-            tile[place] = held[share];
-        } else if at < all {
-            tile[place] = held[share];
+        tile[first + put_at(at, lines, vectors, pitch, dealt)] = held[share];
+    }
+    #[unroll]
+    for share in full..shares {
+        let at = UNIT_POS as usize + comptime!(share * units);
+        if at < all {
+            tile[first + put_at(at, lines, vectors, pitch, dealt)] = held[share];
         }
     }
+}
+
+/// Where vector `at` of `lines` lines of `vectors` vectors goes.
+#[cube]
+fn put_at(
+    at: usize,
+    #[comptime] lines: usize,
+    #[comptime] vectors: usize,
+    #[comptime] pitch: usize,
+    #[comptime] dealt: bool,
+) -> usize {
+    let mut line = at / vectors;
+    if comptime!(dealt) {
+        line = at / vectors % 4 * comptime!(lines / 4) + at / vectors / 4;
+    }
+    line * pitch + at % vectors
 }
 
 /// Adds to the sums of each unit its part of the products of its places with its outputs, over `inner` vectors: every sum is one chain over

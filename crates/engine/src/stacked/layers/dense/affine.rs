@@ -77,6 +77,10 @@ fn affine_kernel<N: Size, M: Size>(
 
 /// As [`affine_kernel`], each cube making a block of places by outputs. The bias begins the chain of the first part.
 #[cube(launch)]
+#[allow(
+    clippy::collapsible_if,
+    reason = "what is known at compilation stands by itself"
+)]
 fn affine_staged_kernel<N: Size>(
     models: &[Vector<f32, N>],
     inputs: &[Vector<f32, N>],
@@ -105,7 +109,11 @@ fn affine_staged_kernel<N: Size>(
     let model = (slot.first_row + row) * layer.width;
     let inner = layer.inputs / N::value();
     let first_column = block * comptime!(blocks.columns());
-    let at = unit_at(comptime!(blocks.lanes()), comptime!(blocks.across));
+    let at = unit_at(
+        comptime!(blocks.lanes()),
+        comptime!(blocks.across),
+        comptime!(blocks.parts),
+    );
     let mut sums = Array::<Vector<f32, N>>::new(comptime!(blocks.sums()));
     #[unroll]
     for v in 0..comptime!(blocks.vectors) {
@@ -295,6 +303,7 @@ mod tests {
             (100, 36, 13, 1, false),
             (64, 64, 70, 1, false),
             (24, 52, 4, 3, true),
+            (64, 40, 1, 1, true),
             (8, 128, 5, 16, false),
             (72, 48, 3, 30, true),
             (256, 256, 4, 20, false),

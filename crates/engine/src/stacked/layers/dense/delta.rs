@@ -98,7 +98,11 @@ fn delta_staged_kernel<N: Size>(
     let slots = slot.examples * layer.places;
     let inner = layer.columns;
     let first_column = block * comptime!(blocks.columns());
-    let at = unit_at(comptime!(blocks.lanes()), comptime!(blocks.across));
+    let at = unit_at(
+        comptime!(blocks.lanes()),
+        comptime!(blocks.across),
+        comptime!(blocks.parts),
+    );
     let mut sums = Array::<Vector<f32, N>>::new(comptime!(blocks.sums()));
     #[unroll]
     for i in 0..comptime!(blocks.sums()) {

@@ -132,6 +132,7 @@ struct PlacesAt {
 
 /// Has each unit take its share of `lines` places from `place` on, of the vectors of each from `vector` on.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 fn take_places<N: Size>(
     from: &[Vector<f32, N>],
     held: &mut Array<Vector<f32, N>>,
@@ -189,6 +190,10 @@ fn add_place<N: Size>(
 
 /// Each cube makes a block of inputs by outputs of a row's gradient; those of the first inputs also that of the bias, if there is one.
 #[cube(launch)]
+#[allow(
+    clippy::collapsible_if,
+    reason = "what is known at compilation stands by itself"
+)]
 fn outer_staged_kernel<N: Size>(
     inputs: &[Vector<f32, N>],
     deltas: &[Vector<f32, N>],
@@ -231,7 +236,7 @@ fn outer_staged_kernel<N: Size>(
         of_example: layer.places,
     };
     let unit = UNIT_POS as usize;
-    let at = unit_at(comptime!(blocks.units()), comptime!(blocks.across));
+    let at = unit_at(comptime!(blocks.units()), comptime!(blocks.across), 1usize);
     let first = model
         + layer.weight
         + (first_input + at.below) * N::value() * layer.columns
