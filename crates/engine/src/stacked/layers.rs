@@ -19,5 +19,6 @@ pub(crate) mod max_pool;
 pub(crate) mod over_places;
 pub(crate) mod product;
 pub(crate) mod relu;
+pub(crate) mod staged;
 pub(crate) mod transpose;
 pub(crate) mod window;

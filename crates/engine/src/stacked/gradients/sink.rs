@@ -84,6 +84,57 @@ pub(crate) fn store_or_step<N: Size>(
     }
 }
 
+/// As [`store_or_step`], of the parameters at `first` and `apart` vectors on, one for each of `all` gradients: everything is read before
+/// anything is written, so that the unit waits for memory once.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn store_or_step_all<N: Size>(
+    gradients: &mut [Vector<f32, N>],
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    rates: &[f32],
+    step: &StepAt,
+    entry: usize,
+    first: usize,
+    apart: usize,
+    of: &Array<Vector<f32, N>>,
+    #[comptime] all: usize,
+    #[comptime] action: GradientAction,
+) {
+    if comptime!(action.step().is_some()) {
+        let from = comptime!(action.step().unwrap_or(MomentumFrom::Nothing));
+        let mut before = Array::<Vector<f32, N>>::new(all);
+        let mut moving = Array::<Vector<f32, N>>::new(all);
+        let rate = rates[2 * entry];
+        #[unroll]
+        for i in 0..all {
+            before[i] = models[first + i * apart];
+        }
+        if comptime!(from == MomentumFrom::Velocity) {
+            #[unroll]
+            for i in 0..all {
+                moving[i] = velocities[first + i * apart];
+            }
+        }
+        #[unroll]
+        for i in 0..all {
+            let mut velocity = of[i] + Vector::new(step.decay) * before[i];
+            if comptime!(from == MomentumFrom::Velocity) {
+                velocity += Vector::new(step.momentum) * moving[i];
+            }
+            if comptime!(from != MomentumFrom::Nothing) {
+                velocities[first + i * apart] = velocity;
+            }
+            models[first + i * apart] = before[i] - Vector::new(rate) * velocity;
+        }
+    } else {
+        #[unroll]
+        for i in 0..all {
+            gradients[first + i * apart] = of[i];
+        }
+    }
+}
+
 /// How a step goes that nothing but momentum and decay acts on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StepRule {
@@ -212,8 +263,15 @@ mod tests {
     #[test]
     #[ignore = "needs a GPU or software Vulkan"]
     fn a_step_goes_along_the_gradient_that_would_be_written() {
+        // One unit by one, and in blocks.
+        for (inputs, outputs) in [(5, 8), (36, 40)] {
+            compare_steps(inputs, outputs);
+        }
+    }
+
+    fn compare_steps(inputs: usize, outputs: usize) {
         let gpu = gpu();
-        let (batch, (layer, width)) = (UnevenBatch::uneven(3, 1), layer_of(5, 8));
+        let (batch, (layer, width)) = (UnevenBatch::uneven(3, 1), layer_of(inputs, outputs));
         let (memory, all) = (gpu.memory(), 1 + batch.rows());
         let (momentum, decay) = (0.9, 0.01);
         let rates: Vec<f32> = (0..batch.rows()).map(|row| 0.1 + row as f32).collect();

@@ -4,6 +4,7 @@ pub(crate) mod affine;
 mod affine_narrow;
 pub(crate) mod delta;
 pub(crate) mod outer;
+mod outer_staged;
 
 use crate::network::layer::Dense;
 

@@ -2,11 +2,15 @@
 
 use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
-use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::launch::{cubes, line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradients};
 use crate::stacked::layers::arena::StackArena;
+use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::product::{Tiling, add_products};
+use crate::stacked::layers::staged::{
+    Blocks, Factor, ProductShape, VECTOR, add_parts, add_staged_products, total_at, unit_at,
+};
 use crate::stacked::layers::transpose::Transpose;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -64,8 +68,139 @@ fn delta_kernel<N: Size, M: Size>(
     }
 }
 
+/// As [`delta_kernel`], each cube making a block of places by inputs; it turns the weights around in the memory that it shares.
+#[cube(launch)]
+fn delta_staged_kernel<N: Size>(
+    models: &[Vector<f32, N>],
+    above: &[Vector<f32, N>],
+    activations: &[Vector<f32, N>],
+    counts: &[u32],
+    below: &mut [Vector<f32, N>],
+    slot: Slot,
+    layer: LayerAt,
+    slope: f32,
+    #[comptime] blocks: Blocks,
+    #[comptime] write: GradientWrite,
+) {
+    let columns = layer.inputs / N::value();
+    let blocks_across = columns.div_ceil(comptime!(blocks.columns()));
+    let block = CUBE_POS % blocks_across;
+    let Tile { row, first, count } = tile_at(
+        &slot,
+        counts,
+        CUBE_POS / blocks_across,
+        layer.places,
+        comptime!(blocks.lines()),
+    );
+    if first >= count {
+        terminate!();
+    }
+    let slots = slot.examples * layer.places;
+    let inner = layer.columns;
+    let first_column = block * comptime!(blocks.columns());
+    let at = unit_at(
+        comptime!(blocks.lanes()),
+        comptime!(blocks.across),
+        comptime!(blocks.parts),
+    );
+    let mut sums = Array::<Vector<f32, N>>::new(comptime!(blocks.sums()));
+    #[unroll]
+    for i in 0..comptime!(blocks.sums()) {
+        sums[i] = Vector::new(0.0f32);
+    }
+    let left = Factor {
+        first: row * slots * inner,
+        pitch: inner,
+        lines: count,
+        vectors: inner,
+        line: first,
+        vector: 0usize,
+    };
+    let right = Factor {
+        first: (slot.first_row + row) * layer.width + layer.weight,
+        pitch: inner,
+        lines: layer.inputs,
+        vectors: inner,
+        line: first_column * N::value(),
+        vector: 0usize,
+    };
+    let mut tile = Shared::<[Vector<f32, N>]>::new_slice(comptime!(blocks.shared()));
+    add_staged_products(
+        above, models, &mut sums, &mut tile, &left, &right, &at, inner, blocks,
+    );
+    let mut totals = Array::<Vector<f32, N>>::new(comptime!(blocks.totals()));
+    add_parts(&sums, &mut totals, &mut tile, &at, blocks);
+    #[unroll]
+    for round in 0..comptime!(blocks.totals()) {
+        let total = total_at(&at, round, blocks);
+        let place = first + total.place;
+        let column = first_column + total.column;
+        if total.there && place < count && column < columns {
+            let to = (row * slots + place) * columns + column;
+            write_gradients(below, activations, to, totals[round], slope, write);
+        }
+    }
+}
+
 /// Sends `above` `[rows, examples, places, outputs]` through the layer to `below`, which is `[rows, examples, places, inputs]`.
 pub(crate) fn delta(
+    arena: StackArena<'_>,
+    layer: &Dense,
+    above: &CubeTensor,
+    below: &InputGradient<'_>,
+    part: &Part<'_>,
+) {
+    let shape = ProductShape {
+        of_example: layer.places,
+        places: part.examples * layer.places,
+        inner: layer.outputs,
+        outputs: layer.inputs,
+        along: true,
+    };
+    match Blocks::of(&above.client, shape) {
+        Some(blocks) => delta_staged(arena, layer, above, below, part, blocks),
+        None => delta_plain(arena, layer, above, below, part),
+    }
+}
+
+fn delta_staged(
+    arena: StackArena<'_>,
+    layer: &Dense,
+    above: &CubeTensor,
+    below: &InputGradient<'_>,
+    part: &Part<'_>,
+    blocks: Blocks,
+) {
+    let client = &above.client;
+    let down = (part.examples * layer.places).div_ceil(blocks.lines());
+    let beside = (layer.inputs / VECTOR).div_ceil(blocks.columns());
+    let (count, dim) = cubes(client, part.rows * down * beside, blocks.units() as u32);
+    let sent = part.places() * layer.places * layer.inputs;
+    moves(
+        part.rows * layer.weight.len()
+            + part.places() * layer.places * layer.outputs
+            + below.reads(sent),
+        sent,
+    );
+    delta_staged_kernel::launch(
+        client,
+        count,
+        dim,
+        VECTOR,
+        arena.models.clone().into_buffer_arg(),
+        above.clone().into_buffer_arg(),
+        below.activations.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
+        below.gradient.clone().into_buffer_arg(),
+        part.argument(),
+        layer::argument(layer, arena.width, VECTOR),
+        below.slope,
+        blocks,
+        below.write,
+    );
+}
+
+fn delta_plain(
     arena: StackArena<'_>,
     layer: &Dense,
     above: &CubeTensor,
@@ -131,6 +266,14 @@ mod tests {
             (7, 3, 13, 3),
             (1, 1, 1, 1),
             (5, 33, 2, 5),
+            // In blocks, as for the product.
+            (200, 64, 20, 1),
+            (36, 100, 13, 1),
+            (64, 64, 70, 1),
+            (52, 24, 4, 3),
+            (128, 8, 5, 16),
+            (48, 72, 3, 30),
+            (256, 256, 4, 20),
         ] {
             let (mut layer, width) = layer_of(inputs, outputs);
             layer.places = places;

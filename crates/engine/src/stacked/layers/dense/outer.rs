@@ -8,6 +8,7 @@ use crate::stacked::gradients::sink::{
     GradientAction, GradientSink, StepAt, chain_start, store_or_step,
 };
 use crate::stacked::layers::bias_gradient::bias_gradient;
+use crate::stacked::layers::dense::outer_staged::OuterBlocks;
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::product::add_outer_products;
 use burn_cubecl::tensor::CubeTensor;
@@ -122,6 +123,17 @@ pub(crate) struct Outer<'a> {
 impl Outer<'_> {
     /// Brings the gradient of the layer to `sink`.
     pub(crate) fn launch(&self, sink: &GradientSink, part: &Part<'_>) {
+        let layer = self.layer;
+        let (read, written) = sink.moves(part.rows * layer.parameters());
+        let numbers = part.places() * layer.places * (layer.inputs + layer.outputs);
+        moves(numbers + read, written);
+        match OuterBlocks::of(self, part) {
+            Some(blocks) => self.launch_staged(sink, part, blocks),
+            None => self.launch_plain(sink, part),
+        }
+    }
+
+    fn launch_plain(&self, sink: &GradientSink, part: &Part<'_>) {
         let (layer, client) = (self.layer, &self.inputs.client);
         let (n, m) = (vector_size(layer.outputs), vector_size(layer.inputs));
         let biases = usize::from(layer.bias.is_some());
@@ -129,9 +141,6 @@ impl Outer<'_> {
             client,
             part.rows * (layer.inputs / m + biases) * (layer.outputs / n),
         );
-        let (read, written) = sink.moves(part.rows * layer.parameters());
-        let numbers = part.places() * layer.places * (layer.inputs + layer.outputs);
-        moves(numbers + read, written);
         outer_kernel::launch(
             client,
             count,
@@ -173,6 +182,13 @@ mod tests {
             (7, 3, 13, 3, 0, false),
             (1, 1, 1, 1, 0, true),
             (6, 5, 2, 4, 1, false),
+            // In blocks: one chunk, several, those left over, and those of many places.
+            (784, 200, 20, 1, 0, false),
+            (36, 52, 50, 1, 0, true),
+            (64, 128, 5, 40, 0, false),
+            (100, 36, 7, 13, 0, true),
+            (64, 32, 3, 30, 1, false),
+            (32, 64, 5, 3, 1, true),
         ] {
             for biased in [true, false] {
                 let (mut layer, width) = layer_of(inputs, outputs);

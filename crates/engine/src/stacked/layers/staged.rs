@@ -1,0 +1,542 @@
+//! Products whose factors a cube of units brings, chunk by chunk, to memory that it shares: each number comes from the memory of the
+//! device once for a cube, not once for every unit that multiplies it.
+
+use crate::stacked::device::launch::{knob, shared_floats};
+use cubecl::client::Client;
+use cubecl::prelude::*;
+
+/// Numbers that a unit moves at once.
+pub(crate) const VECTOR: usize = 4;
+
+/// Places of an example from which on a layer's products are large by themselves.
+const MANY_PLACES: usize = 16;
+
+/// Vectors that all chunks of a cube should stay within, so that several cubes run side by side.
+const STAGED: usize = 2048;
+
+/// How a cube makes a block of the product of places with weights. All follows from the shape of the product, so that sums do not depend
+/// on what else is in the launch; the parts, which decide on the order of sums, follow from the layer alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Blocks {
+    /// Units one below the other, an even number.
+    pub(crate) down: usize,
+    /// Units side by side.
+    pub(crate) across: usize,
+    /// Shares of the inner dimension, each of which has units of its own.
+    pub(crate) parts: usize,
+    /// Places of a unit, `down` apart.
+    pub(crate) places: usize,
+    /// Vectors of outputs of a unit, `across` apart.
+    pub(crate) vectors: usize,
+    /// Vectors of the inner dimension that are brought at once.
+    pub(crate) chunk: usize,
+    /// Whether the weights lie along the inner dimension, `[outputs, inner]`, not across it.
+    pub(crate) along: bool,
+}
+
+/// A product to make in blocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProductShape {
+    /// Places of an example.
+    pub(crate) of_example: usize,
+    /// Places of a row.
+    pub(crate) places: usize,
+    pub(crate) inner: usize,
+    pub(crate) outputs: usize,
+    /// Whether the weights lie along the inner dimension.
+    pub(crate) along: bool,
+}
+
+impl Blocks {
+    /// Those of a product, unless it is too small for them or not made of whole vectors, or `client` cannot run them.
+    pub(crate) fn of(client: &Client, shape: ProductShape) -> Option<Self> {
+        let whole = shape.inner.is_multiple_of(VECTOR) && shape.outputs.is_multiple_of(VECTOR);
+        let large = shape.inner >= 8 && shape.outputs >= 32;
+        if !whole || !large || knob("DENSE", 1) == 0 {
+            return None;
+        }
+        let blocks = Self::of_shape(shape);
+        let most = client.properties().hardware.max_units_per_cube as usize;
+        (VECTOR * blocks.shared() <= shared_floats(client) && blocks.units() <= most)
+            .then_some(blocks)
+    }
+
+    fn of_shape(shape: ProductShape) -> Self {
+        let columns = shape.outputs / VECTOR;
+        let parted = shape.of_example < MANY_PLACES && shape.inner >= 64;
+        let (down, parts) = if parted {
+            (4, knob("DENSE_PARTS", 4))
+        } else {
+            (8, 1)
+        };
+        let wide = !parted && columns.is_multiple_of(32) && knob("DENSE_WIDE", 1) == 1;
+        let most = match (parted, wide) {
+            (true, _) => knob("DENSE_TALL", 13),
+            (false, true) => 8,
+            (false, false) => 10,
+        };
+        let blocks = shape.places.div_ceil(down * most);
+        let of_chunk = |chunk| Self {
+            down,
+            across: if parted { across(columns) } else { 16 },
+            parts,
+            places: shape.places.div_ceil(blocks * down),
+            vectors: if wide { 2 } else { 1 },
+            chunk,
+            along: shape.along,
+        };
+        let [long, short] = [4, 2].map(|each| of_chunk(each * parts));
+        if long.shared() <= STAGED { long } else { short }
+    }
+
+    /// Places of a block.
+    pub(crate) fn lines(&self) -> usize {
+        self.down * self.places
+    }
+
+    /// Vectors of outputs of a block.
+    pub(crate) fn columns(&self) -> usize {
+        self.across * self.vectors
+    }
+
+    /// Units of a part.
+    pub(crate) fn lanes(&self) -> usize {
+        self.down * self.across
+    }
+
+    pub(crate) fn units(&self) -> usize {
+        self.lanes() * self.parts
+    }
+
+    /// Sums of a unit, before those of the parts are added.
+    pub(crate) fn sums(&self) -> usize {
+        self.places * self.vectors
+    }
+
+    /// Sums of a unit, after those of the parts were added: its share of those of all parts.
+    pub(crate) fn totals(&self) -> usize {
+        self.sums().div_ceil(self.parts)
+    }
+
+    /// Vectors from one line to the next of a chunk along the inner dimension: an odd number, so that units that read neighbouring
+    /// lines read different banks.
+    fn pitch(&self) -> usize {
+        self.chunk | 1
+    }
+
+    /// Vectors of a chunk of the places.
+    fn left(&self) -> usize {
+        self.lines() * self.pitch()
+    }
+
+    /// Vectors of a chunk of the weights.
+    fn right(&self) -> usize {
+        let lines = if self.along { self.pitch() } else { self.chunk };
+        VECTOR * self.columns() * lines
+    }
+
+    /// Vectors of a chunk of both.
+    fn stage(&self) -> usize {
+        self.left() + self.right()
+    }
+
+    /// Vectors that the cube shares: two chunks, one of which comes while the other is multiplied; later the sums of all parts.
+    pub(crate) fn shared(&self) -> usize {
+        (2 * self.stage()).max(self.parts * self.units())
+    }
+
+    /// Vectors that each unit brings of `vectors`.
+    fn brought(&self, vectors: usize) -> usize {
+        vectors.div_ceil(self.units())
+    }
+}
+
+/// Units side by side that leave the fewest of `columns` vectors over.
+fn across(columns: usize) -> usize {
+    let left_over = |across: &usize| columns.div_ceil(*across) * across;
+    let sizes = [10, 8, 12, 16, 14];
+    sizes.into_iter().min_by_key(left_over).unwrap_or(8)
+}
+
+/// A factor in the memory of the device, and where the block of a cube begins in it.
+#[derive(CubeType, Clone, Copy)]
+pub(crate) struct Factor {
+    /// The first vector of its first line.
+    pub(crate) first: usize,
+    /// Vectors from one line to the next.
+    pub(crate) pitch: usize,
+    /// How many lines it has; the last stands for those beyond, which nobody asks for.
+    pub(crate) lines: usize,
+    /// How many vectors a line has; the last stands for those beyond.
+    pub(crate) vectors: usize,
+    /// The block's first line.
+    pub(crate) line: usize,
+    /// The block's first vector.
+    pub(crate) vector: usize,
+}
+
+/// What a unit of a cube has of its block.
+#[derive(CubeType, Clone, Copy)]
+pub(crate) struct UnitAt {
+    /// Its share of the inner dimension.
+    pub(crate) part: usize,
+    /// Where it stands among the units of its part.
+    pub(crate) lane: usize,
+    /// Its first place within the block.
+    pub(crate) below: usize,
+    /// Its first vector of outputs within the block.
+    pub(crate) beside: usize,
+}
+
+/// Where a unit of `parts` times `lanes` units stands, `across` of which are side by side. Neighbours share outputs, and those after next share places, which is what
+/// NVIDIA's shared memory reads in one go.
+#[cube]
+pub(crate) fn unit_at(
+    #[comptime] lanes: usize,
+    #[comptime] across: usize,
+    #[comptime] parts: usize,
+) -> UnitAt {
+    let unit = UNIT_POS as usize;
+    let pair = comptime!(2 * across);
+    let mut part = 0usize;
+    let mut lane = unit;
+    if comptime!(parts > 1) {
+        part = unit / lanes;
+        lane = unit % lanes;
+    }
+    UnitAt {
+        part,
+        lane,
+        below: lane / pair * 2 + lane % 2,
+        beside: lane % pair / 2,
+    }
+}
+
+/// Has each unit take its share of `lines` lines of `vectors` vectors from `from`.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn take<N: Size>(
+    from: &[Vector<f32, N>],
+    held: &mut Array<Vector<f32, N>>,
+    of: &Factor,
+    line: usize,
+    vector: usize,
+    #[comptime] lines: usize,
+    #[comptime] vectors: usize,
+    #[comptime] units: usize,
+) {
+    let last_line = of.lines - 1;
+    let last_vector = of.vectors - 1;
+    let shares = comptime!((lines * vectors).div_ceil(units));
+    #[unroll]
+    for share in 0..shares {
+        let at = UNIT_POS as usize + comptime!(share * units);
+        let line = of.line + line + at / vectors;
+        let vector = of.vector + vector + at % vectors;
+        let line = select(line < last_line, line, last_line);
+        let vector = select(vector < last_vector, vector, last_vector);
+        held[share] = from[of.first + line * of.pitch + vector];
+    }
+}
+
+/// Has each unit put what it took into `tile` from `first` on, where lines are `pitch` apart. With `dealt`, every fourth line follows the
+/// other: units that have four neighbouring lines each then read neighbouring ones together.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn put<N: Size>(
+    held: &Array<Vector<f32, N>>,
+    tile: &mut Shared<[Vector<f32, N>]>,
+    first: usize,
+    #[comptime] lines: usize,
+    #[comptime] vectors: usize,
+    #[comptime] pitch: usize,
+    #[comptime] units: usize,
+    #[comptime] dealt: bool,
+) {
+    let all = comptime!(lines * vectors);
+    let full = comptime!(all / units);
+    let shares = comptime!(all.div_ceil(units));
+    #[unroll]
+    for share in 0..full {
+        let at = UNIT_POS as usize + comptime!(share * units);
+        tile[first + put_at(at, lines, vectors, pitch, dealt)] = held[share];
+    }
+    #[unroll]
+    for share in full..shares {
+        let at = UNIT_POS as usize + comptime!(share * units);
+        if at < all {
+            tile[first + put_at(at, lines, vectors, pitch, dealt)] = held[share];
+        }
+    }
+}
+
+/// Where vector `at` of `lines` lines of `vectors` vectors goes.
+#[cube]
+fn put_at(
+    at: usize,
+    #[comptime] lines: usize,
+    #[comptime] vectors: usize,
+    #[comptime] pitch: usize,
+    #[comptime] dealt: bool,
+) -> usize {
+    let mut line = at / vectors;
+    if comptime!(dealt) {
+        line = at / vectors % 4 * comptime!(lines / 4) + at / vectors / 4;
+    }
+    line * pitch + at % vectors
+}
+
+/// Adds to the sums of each unit its part of the products of its places with its outputs, over `inner` vectors: every sum is one chain over
+/// the inner dimension of the part.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn add_staged_products<N: Size>(
+    places: &[Vector<f32, N>],
+    weights: &[Vector<f32, N>],
+    sums: &mut Array<Vector<f32, N>>,
+    tile: &mut Shared<[Vector<f32, N>]>,
+    left: &Factor,
+    right: &Factor,
+    at: &UnitAt,
+    inner: usize,
+    #[comptime] blocks: Blocks,
+) {
+    let (chunk, parts) = comptime!((blocks.chunk, blocks.parts));
+    let stage = comptime!(blocks.stage());
+    let mut x = Array::<Vector<f32, N>>::new(comptime!(blocks.brought(blocks.lines() * chunk)));
+    let mut w =
+        Array::<Vector<f32, N>>::new(comptime!(blocks.brought(4 * blocks.columns() * chunk)));
+    take_chunk(places, weights, &mut x, &mut w, left, right, 0usize, blocks);
+    put_chunk(&x, &w, tile, 0usize, blocks);
+    sync_cube();
+    let chunks = inner.div_ceil(chunk);
+    for current in 0..chunks {
+        let next = current + 1;
+        if next < chunks {
+            take_chunk(places, weights, &mut x, &mut w, left, right, next, blocks);
+        }
+        let rest = inner - current * chunk;
+        let here = select(rest < chunk, rest, chunk);
+        let own = (here + comptime!(parts - 1) - at.part) / parts;
+        let first = current % 2 * stage;
+        for turn in 0..own {
+            multiply(sums, tile, first, turn * parts + at.part, at, blocks);
+        }
+        if next < chunks {
+            put_chunk(&x, &w, tile, next % 2 * stage, blocks);
+        }
+        sync_cube();
+    }
+}
+
+/// Takes chunk `chunk` of both factors.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn take_chunk<N: Size>(
+    places: &[Vector<f32, N>],
+    weights: &[Vector<f32, N>],
+    x: &mut Array<Vector<f32, N>>,
+    w: &mut Array<Vector<f32, N>>,
+    left: &Factor,
+    right: &Factor,
+    chunk: usize,
+    #[comptime] blocks: Blocks,
+) {
+    let size = comptime!(blocks.chunk);
+    let (units, lines) = comptime!((blocks.units(), blocks.lines()));
+    let columns = comptime!(blocks.columns());
+    let begin = chunk * size;
+    take(places, x, left, 0usize, begin, lines, size, units);
+    if comptime!(blocks.along) {
+        let lines = comptime!(4 * columns);
+        take(weights, w, right, 0usize, begin, lines, size, units);
+    } else {
+        let lines = comptime!(4 * size);
+        take(weights, w, right, 4 * begin, 0usize, lines, columns, units);
+    }
+}
+
+/// Puts a chunk of both factors into `tile` from `first` on.
+#[cube]
+fn put_chunk<N: Size>(
+    x: &Array<Vector<f32, N>>,
+    w: &Array<Vector<f32, N>>,
+    tile: &mut Shared<[Vector<f32, N>]>,
+    first: usize,
+    #[comptime] blocks: Blocks,
+) {
+    let size = comptime!(blocks.chunk);
+    let (units, lines) = comptime!((blocks.units(), blocks.lines()));
+    let (columns, pitch) = comptime!((blocks.columns(), blocks.pitch()));
+    let second = first + comptime!(blocks.left());
+    put(x, tile, first, lines, size, pitch, units, false);
+    if comptime!(blocks.along) {
+        let lines = comptime!(4 * columns);
+        put(w, tile, second, lines, size, pitch, units, true);
+    } else {
+        let lines = comptime!(4 * size);
+        put(w, tile, second, lines, columns, columns, units, false);
+    }
+}
+
+/// Adds the products of vector `k` of the inner dimension of the chunk that begins at `first`.
+#[cube]
+fn multiply<N: Size>(
+    sums: &mut Array<Vector<f32, N>>,
+    tile: &mut Shared<[Vector<f32, N>]>,
+    first: usize,
+    k: usize,
+    at: &UnitAt,
+    #[comptime] blocks: Blocks,
+) {
+    let (across, vectors, pitch) = comptime!((blocks.across, blocks.vectors, blocks.pitch()));
+    let columns = comptime!(blocks.columns());
+    let second = first + comptime!(blocks.left());
+    // Weights of the four numbers of the vector, one after the other.
+    let mut w = Array::<Vector<f32, N>>::new(comptime!(4 * vectors));
+    #[unroll]
+    for v in 0..vectors {
+        if comptime!(blocks.along) {
+            let right = second + at.beside * pitch + k;
+            let mut lines = Array::<Vector<f32, N>>::new(4usize);
+            #[unroll]
+            for line in 0..4usize {
+                lines[line] = tile[right + comptime!((line * columns + v * across) * pitch)];
+            }
+            #[unroll]
+            for j in 0..4usize {
+                let mut of_outputs = Vector::<f32, N>::new(0.0f32);
+                #[unroll]
+                for line in 0..4usize {
+                    of_outputs.insert(line, lines[line].extract(j));
+                }
+                w[comptime!(j * vectors + v)] = of_outputs;
+            }
+        } else {
+            let right = second + 4 * k * columns + at.beside;
+            #[unroll]
+            for j in 0..4usize {
+                w[comptime!(j * vectors + v)] = tile[right + comptime!(j * columns + v * across)];
+            }
+        }
+    }
+    let left = first + at.below * pitch + k;
+    #[unroll]
+    for i in 0..comptime!(blocks.places) {
+        let x = tile[left + comptime!(i * blocks.down * pitch)];
+        #[unroll]
+        for j in 0..4usize {
+            #[unroll]
+            for v in 0..vectors {
+                sums[comptime!(i * vectors + v)] +=
+                    Vector::new(x.extract(j)) * w[comptime!(j * vectors + v)];
+            }
+        }
+    }
+}
+
+/// Adds the sums of all parts, in their order. Each unit has the total of every `parts`th of its sums afterwards, from that of its part on.
+#[cube]
+pub(crate) fn add_parts<N: Size>(
+    sums: &Array<Vector<f32, N>>,
+    totals: &mut Array<Vector<f32, N>>,
+    tile: &mut Shared<[Vector<f32, N>]>,
+    at: &UnitAt,
+    #[comptime] blocks: Blocks,
+) {
+    let (parts, lanes) = comptime!((blocks.parts, blocks.lanes()));
+    let (all, rounds) = comptime!((blocks.sums(), blocks.totals()));
+    #[unroll]
+    for round in 0..rounds {
+        if comptime!(parts == 1) {
+            totals[round] = sums[round];
+        } else {
+            let count = comptime!(parts.min(all - round * parts));
+            #[unroll]
+            for i in 0..count {
+                tile[(at.part + comptime!(i * parts)) * lanes + at.lane] =
+                    sums[comptime!(round * parts + i)];
+            }
+            sync_cube();
+            let first = at.part * comptime!(parts * lanes) + at.lane;
+            let mut total = tile[first];
+            #[unroll]
+            for part in 1..parts {
+                total += tile[first + comptime!(part * lanes)];
+            }
+            totals[round] = total;
+            sync_cube();
+        }
+    }
+}
+
+/// A total that a unit has.
+#[derive(CubeType, Clone, Copy)]
+pub(crate) struct TotalAt {
+    /// Its place within the block.
+    pub(crate) place: usize,
+    /// Its vector of outputs within the block.
+    pub(crate) column: usize,
+    /// Whether the unit has it.
+    pub(crate) there: bool,
+}
+
+/// What total `round` of a unit is of.
+#[cube]
+pub(crate) fn total_at(
+    at: &UnitAt,
+    #[comptime] round: usize,
+    #[comptime] blocks: Blocks,
+) -> TotalAt {
+    let (vectors, down, across) = comptime!((blocks.vectors, blocks.down, blocks.across));
+    let mut sum = comptime!(round * blocks.parts).runtime();
+    if comptime!(blocks.parts > 1) {
+        sum += at.part;
+    }
+    TotalAt {
+        place: at.below + sum / vectors * down,
+        column: at.beside + sum % vectors * across,
+        there: sum < comptime!(blocks.sums()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(of_example: usize, places: usize, inner: usize, outputs: usize) -> Blocks {
+        Blocks::of_shape(ProductShape {
+            of_example,
+            places,
+            inner,
+            outputs,
+            along: false,
+        })
+    }
+
+    #[test]
+    fn blocks_waste_little_of_the_products_that_matter() {
+        for (of_example, places, inner, outputs) in [
+            (1, 20, 784, 200),
+            (1, 50, 784, 200),
+            (1, 50, 200, 200),
+            (80, 800, 256, 1024),
+            (80, 800, 1024, 256),
+        ] {
+            let blocks = blocks(of_example, places, inner, outputs);
+            let lines = places.div_ceil(blocks.lines()) * blocks.lines();
+            let columns = (outputs / VECTOR).div_ceil(blocks.columns()) * blocks.columns();
+            assert!(lines * 25 <= places * 26, "{blocks:?}");
+            assert_eq!(columns * VECTOR, outputs, "{blocks:?}");
+            assert!(blocks.units().is_multiple_of(32), "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_sums_follows_from_the_layer_alone() {
+        for (of_example, inner) in [(1, 784), (1, 32), (80, 256)] {
+            let parts = [1, 20, 1000].map(|places| blocks(of_example, places, inner, 200).parts);
+            assert_eq!(parts, [parts[0]; 3]);
+        }
+    }
+}
