@@ -45,10 +45,7 @@ pub(crate) fn shared_floats(client: &Client) -> usize {
 #[allow(dead_code)]
 pub(crate) fn knob(name: &str, otherwise: usize) -> usize {
     let value = std::env::var(format!("MESHFOLD_KNOB_{name}"));
-    value
-        .ok()
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(otherwise)
+    value.ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 
 /// Most arrays of runs side by side that one launch takes.
