@@ -164,6 +164,7 @@ impl<'a> Calls<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Network;
     use crate::network::model::Model;
     use crate::training::local_work::LocalWork;
     use crate::training::schedule::LearningRate;

@@ -155,7 +155,8 @@ impl Job<'_> {
                 .gradients
                 .get_or_insert_with(|| memory.zeros(rows, width));
         }
-        let table = DeviceBatchSchedule::upload(memory, self.schedule);
+        let rounds: Vec<u32> = self.tallies.iter().map(RowTallies::round).collect();
+        let table = DeviceBatchSchedule::upload(memory, self.schedule, &rounds);
         let steps = Steps {
             network: self.network,
             examples: self.examples,
