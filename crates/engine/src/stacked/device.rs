@@ -5,6 +5,7 @@ pub(crate) mod failures;
 pub(crate) mod gpu;
 pub(crate) mod launch;
 pub(crate) mod memory;
+pub(crate) mod nudge;
 #[cfg(test)]
 pub(crate) mod test_device;
 pub(crate) mod threefry;

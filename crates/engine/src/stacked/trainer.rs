@@ -340,7 +340,7 @@ impl Trainer for Stacked {
         self.gpu
             .expect_fit("the shards", count, longest_in_positions)?;
         let (memory, schedule) = (self.gpu.memory(), BatchSchedule::of_shards(&shards));
-        let table = DeviceBatchSchedule::upload(memory, &schedule);
+        let table = DeviceBatchSchedule::upload(memory, &schedule, &[]);
         let block = self.block(context.network, count, table.width);
         let scratch = PassScratch::new(memory, context.network, ScheduleSize::of(&schedule), block);
         let gradients = cube_mut(out.rows().take());

@@ -3,7 +3,9 @@
 use super::batch_schedule::BatchSchedule;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::layers::dropout::DropoutMasks;
+use burn::tensor::DType;
 use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::CubeElement;
 
 /// A [`BatchSchedule`] on the device; entry `step · R + row`.
 #[derive(Debug)]
@@ -18,24 +20,32 @@ pub(crate) struct DeviceBatchSchedule {
     pub(crate) counts: CubeTensor,
     /// Rate and whether there is a step to do, `[steps, R, 2]`.
     pub(crate) scalars: CubeTensor,
+    /// Communication rounds of the runs whose rows they are.
+    pub(crate) rounds: CubeTensor,
     /// Keys of what a step leaves out, `[steps, R, 2]`; nothing if the network leaves out none.
     left_out: Option<CubeTensor>,
 }
 
 impl DeviceBatchSchedule {
-    /// Copies `schedule` to the device.
-    pub(crate) fn upload(memory: &Memory, schedule: &BatchSchedule) -> Self {
+    /// Copies `schedule` to the device, with the `rounds` of the runs whose losses are tallied.
+    pub(crate) fn upload(memory: &Memory, schedule: &BatchSchedule, rounds: &[u32]) -> Self {
+        let keys = schedule.left_out.as_deref();
+        let words = |words| (u32::as_bytes(words), DType::U32);
+        let scalars = (f32::as_bytes(&schedule.scalars), DType::F32);
+        let [indices, counts] = [&schedule.indices, &schedule.counts].map(|all| words(all));
+        let arrays = [indices, counts, scalars, words(rounds)];
+        let arrays: Vec<_> = arrays.into_iter().chain(keys.map(words)).collect();
+        let mut uploaded = memory.upload_together(&arrays).into_iter();
+        let mut next = || uploaded.next().expect("every array is uploaded");
         Self {
             steps: schedule.steps,
             rows: schedule.rows,
             width: schedule.width,
-            indices: memory.upload_words(&schedule.indices),
-            counts: memory.upload_words(&schedule.counts),
-            scalars: memory.upload_floats(&schedule.scalars),
-            left_out: schedule
-                .left_out
-                .as_ref()
-                .map(|keys| memory.upload_words(keys)),
+            indices: next(),
+            counts: next(),
+            scalars: next(),
+            rounds: next(),
+            left_out: keys.map(|_| next()),
         }
     }
 

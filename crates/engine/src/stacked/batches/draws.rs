@@ -1,24 +1,46 @@
 //! The batches of local steps, drawn on the host as for the processor.
 
 use super::batch_schedule::BatchSchedule;
-use crate::network::Network;
+use super::drawing_threads::in_parts;
 use crate::training::batches::{Batches, ShardPass};
 use crate::training::context::Context;
+use crate::training::schedule::{LearningRate, Schedule};
 use crate::training::work::{Amount, RowWork, Tasks};
+use std::mem::replace;
 
 /// Most indices of a schedule, unless a single step has more.
 pub(crate) const SCHEDULE: usize = 1 << 22;
 
+/// Indices that one thread draws sooner than others have been woken: some 25 µs.
+const ALONE: usize = 1 << 11;
+
 /// Draws the batches of one call.
 pub(crate) struct Draws<'a> {
-    network: &'a Network,
-    rows: Vec<Option<Batches<'a>>>,
+    calls: Calls<'a>,
+    rows: Vec<Row<'a>>,
     /// Steps that are left to the row with most of them.
     left: usize,
-    /// Examples of the largest batch.
-    width: usize,
     /// Steps per schedule.
     steps: usize,
+}
+
+/// What the draws of all rows depend on.
+#[derive(Clone, Copy)]
+struct Calls<'a> {
+    context: Context<'a>,
+    tasks: Tasks<'a>,
+    /// Examples of the largest batch.
+    width: usize,
+}
+
+/// How far the draws of a row have come.
+enum Row<'a> {
+    /// There is nothing to draw.
+    Idle,
+    /// Nothing has been drawn.
+    Waiting { row: usize, pass: &'a mut ShardPass },
+    /// Batches of earlier schedules have been drawn.
+    Begun(Box<Batches<'a>>),
 }
 
 impl<'a> Draws<'a> {
@@ -37,24 +59,32 @@ impl<'a> Draws<'a> {
             .map(|task| tasks.sgd.steps_on(task.amount, shard(task)))
             .max()
             .unwrap_or(0) as usize;
-        let rows: Vec<Option<Batches<'a>>> = passes
-            .iter_mut()
-            .zip(tasks.rows)
-            .enumerate()
-            .map(|(row, (pass, task))| {
-                (task.amount != Amount::Idle).then(|| context.batches(pass, task, tasks, row))
+        let rows = passes.iter_mut().zip(tasks.rows).enumerate();
+        let rows: Vec<Row<'a>> = rows
+            .map(|(row, (pass, task))| match task.amount {
+                Amount::Idle => Row::Idle,
+                Amount::Steps(_) | Amount::Epochs(_) => Row::Waiting { row, pass },
             })
             .collect();
         // Their losses are kept as well, of every position.
         let entry = rows.len() * width * context.network.positions();
         let steps = (schedule / entry.max(1)).max(1);
-        Self {
-            network: context.network,
+        let calls = Calls {
+            context,
+            tasks: *tasks,
+            width,
+        };
+        let mut draws = Self {
+            calls,
             rows,
             left,
-            width,
             steps,
+        };
+        if left == 0 {
+            // A row that is to make no step leaves the pass in progress all the same if that was another client's.
+            draws.rows.iter_mut().for_each(|row| drop(row.begin(calls)));
         }
+        draws
     }
 
     /// Schedules that are left to draw.
@@ -69,24 +99,72 @@ impl<'a> Draws<'a> {
             return None;
         }
         self.left -= steps;
-        let mut schedule = BatchSchedule::idle(steps, self.rows.len(), self.width);
+        let (calls, goes_on) = (self.calls, self.left > 0);
+        let indices = steps * self.rows.len() * calls.width;
+        let least = match calls.has_own_rate() {
+            true => self.rows.len(),
+            false => (self.rows.len() * ALONE).div_ceil(indices.max(1)),
+        };
+        let parts = in_parts(&mut self.rows, least, |rows| {
+            calls.drawn(rows, steps, goes_on)
+        });
+        Some(match parts.as_slice() {
+            [_] => parts.into_iter().next()?,
+            _ => BatchSchedule::side_by_side(&parts.iter().collect::<Vec<_>>()),
+        })
+    }
+}
+
+impl<'a> Row<'a> {
+    /// Takes out the batches that are left to draw, if there are any.
+    fn begin(&mut self, calls: Calls<'a>) -> Option<Batches<'a>> {
+        match replace(self, Self::Idle) {
+            Self::Idle => None,
+            Self::Waiting { row, pass } => {
+                let Calls { context, tasks, .. } = calls;
+                Some(context.batches(pass, &tasks.rows[row], &tasks, row))
+            }
+            Self::Begun(batches) => Some(*batches),
+        }
+    }
+}
+
+impl<'a> Calls<'a> {
+    /// Whether a program's own function gives the learning rate. It may be one that only this thread can call.
+    fn has_own_rate(&self) -> bool {
+        matches!(
+            self.tasks.sgd.learning_rate,
+            LearningRate::Schedule(Schedule::Own(_))
+        )
+    }
+
+    /// Draws `steps` steps of `rows`, which draw further ones later if it `goes_on`.
+    fn drawn(self, rows: &mut [Row<'a>], steps: usize, goes_on: bool) -> BatchSchedule {
+        let mut schedule = BatchSchedule::idle(steps, rows.len(), self.width);
         let mut batch = Vec::new();
-        for (row, batches) in self.rows.iter_mut().enumerate() {
-            let Some(batches) = batches else { continue };
+        for (place, row) in rows.iter_mut().enumerate() {
+            let Some(mut batches) = row.begin(self) else {
+                continue;
+            };
             for step in 0..steps {
                 let Some(plan) = batches.next(&mut batch) else {
                     break;
                 };
-                schedule.put(step, row, &batch, plan.rate, plan.dropout(self.network));
+                let dropout = plan.dropout(self.context.network);
+                schedule.put(step, place, &batch, plan.rate, dropout);
+            }
+            if goes_on {
+                *row = Row::Begun(Box::new(batches));
             }
         }
-        Some(schedule)
+        schedule
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Network;
     use crate::network::model::Model;
     use crate::training::local_work::LocalWork;
     use crate::training::schedule::LearningRate;

@@ -4,6 +4,7 @@
 //! [`attempt`], which makes an error of it: results are read in the midst of functions that cannot fail, those of other
 //! crates among them.
 
+use super::nudge::has_waited;
 use crate::error::EngineError;
 use burn_cubecl::CubeDevice;
 use burn_wgpu::wgpu::{self, DeviceLostReason};
@@ -209,7 +210,9 @@ where
         fail(failures.error(""));
     }
     let asked = AssertUnwindSafe(|| wait(ask(), || failures.is_lost()));
-    match catch_unwind(asked) {
+    let answered = catch_unwind(asked);
+    has_waited();
+    match answered {
         Ok(Some(Ok(answer))) if !failures.is_lost() => answer,
         Ok(Some(Err(error))) => fail(failures.error(&words(&error))),
         Ok(_) => fail(failures.error("")),

@@ -3,6 +3,7 @@
 use super::failures::answer;
 use burn::tensor::{DType, Shape, Tensor};
 use burn_cubecl::{CubeBackend, CubeDevice, tensor::CubeTensor};
+use burn_std::Bytes;
 use cubecl::client::Client;
 use cubecl::prelude::CubeElement;
 
@@ -118,9 +119,41 @@ impl Memory {
         )
     }
 
+    /// Copies arrays of four-byte numbers, each with its type, to the device in one go, as every copy has what was launched before it
+    /// submitted first. They lie in one buffer, to be read. An empty array becomes one zero.
+    pub(crate) fn upload_together(&self, arrays: &[(&[u8], DType)]) -> Vec<CubeTensor> {
+        let client = self.client();
+        let align = client.properties().memory.alignment.max(16) as usize;
+        let room = |array: &[u8]| array.len().max(size_of::<u32>()).next_multiple_of(align);
+        let total = arrays.iter().map(|(array, _)| room(array)).sum();
+        let mut bytes = Vec::with_capacity(total);
+        for (array, _) in arrays {
+            let end = bytes.len() + room(array);
+            bytes.extend_from_slice(array);
+            bytes.resize(end, 0);
+        }
+        let all = client.create(Bytes::from_bytes_vec(bytes));
+        let mut first = 0;
+        let place = |(array, dtype): &(&[u8], DType)| {
+            let used = array.len().max(size_of::<u32>());
+            let after = total - first - used;
+            let handle = all.clone().offset_start(first as u64);
+            first += room(array);
+            let shape = [used / size_of::<u32>()];
+            self.wrap(
+                client.clone(),
+                handle.offset_end(after as u64),
+                &shape,
+                *dtype,
+            )
+        };
+        arrays.iter().map(place).collect()
+    }
+
     fn upload<E: CubeElement>(&self, values: &[E], dtype: DType) -> CubeTensor {
         let client = self.client();
-        let handle = client.create_from_slice(E::as_bytes(values));
+        let bytes = E::as_bytes(values).to_vec();
+        let handle = client.create(Bytes::from_bytes_vec(bytes));
         self.wrap(client, handle, &[values.len()], dtype)
     }
 }
@@ -187,6 +220,16 @@ mod tests {
         );
         let bytes = gpu.memory().upload_bytes(&[1, 2, 0, 0, 0, 0, 0, 128]);
         assert_eq!(download::<u32>(bytes), [513, 1 << 31]);
+        let words: Vec<u32> = (0..99).collect();
+        let together = gpu.memory().upload_together(&[
+            (u32::as_bytes(&words), DType::U32),
+            (&[], DType::U32),
+            (f32::as_bytes(&floats), DType::F32),
+        ]);
+        let [first, empty, last] = together.try_into().unwrap();
+        assert_eq!(download::<u32>(first), words);
+        assert_eq!(download::<u32>(empty), [0]);
+        assert_eq!(download::<f32>(last), floats);
     }
 
     #[test]

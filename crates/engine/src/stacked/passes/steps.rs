@@ -13,6 +13,7 @@ use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::batches::gather::gather;
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
+use crate::stacked::device::nudge::begin_first_requests;
 use crate::stacked::gradients::sink::{GradientAction, GradientSink};
 use crate::stacked::losses::loss_kernels::LossKernels;
 use burn_cubecl::tensor::CubeTensor;
@@ -50,6 +51,8 @@ pub(crate) struct PassScratch {
     pub(crate) gradients: Option<CubeTensor>,
     /// `[R, P_pad]`, once momentum that starts anew was asked for.
     pub(crate) velocities: Option<CubeTensor>,
+    /// Vectors that stand in for gradients and velocities that a kernel does not touch.
+    pub(crate) nothing: [CubeTensor; 2],
 }
 
 impl PassScratch {
@@ -86,6 +89,7 @@ impl PassScratch {
             hits: memory.words(&[1]),
             gradients: None,
             velocities: None,
+            nothing: [0; 2].map(|_| memory.floats(&[4])),
         }
     }
 }
@@ -115,6 +119,7 @@ impl Steps<'_> {
         mut work: impl FnMut(&Part<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         let all = self.table.rows;
+        let mut begins = true;
         for first_row in (0..all).step_by(self.block.rows) {
             let rows = self.block.rows.min(all - first_row);
             for step in 0..self.table.steps {
@@ -133,6 +138,10 @@ impl Steps<'_> {
                         examples: self.block.examples,
                         losses: step * all + first_row,
                     })?;
+                    if begins {
+                        begin_first_requests(&self.models.client);
+                        begins = false;
+                    }
                 }
             }
         }

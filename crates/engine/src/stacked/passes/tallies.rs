@@ -13,15 +13,17 @@ use std::ops::Range;
 
 /// Each unit adds the mean losses of one row's batches, step after step, to the row's sum, and notes the first round in
 /// which one was not finite. `words` `[2, R]` of each run are the bits of the sums and those rounds, of as many rows as `rooms`
-/// says; `ends` are where the rows of each run end that have trained, counted from `first_row` on.
+/// says; `ends` are where the rows of each run end that have trained, counted from `first_row` on. `rounds` are those of all runs, the
+/// first of these being run `first_run`: they come as an array, since numbers that change from launch to launch cost a buffer each time.
 #[cube(launch)]
 fn tally_kernel(
     losses: &[f32],
     counts: &[u32],
+    rounds: &[u32],
     words: &mut Sequence<Box<[u32]>>,
     rooms: &Sequence<usize>,
     ends: &Sequence<usize>,
-    rounds: &Sequence<u32>,
+    first_run: usize,
     steps: usize,
     first_row: usize,
     rows: usize,
@@ -51,8 +53,9 @@ fn tally_kernel(
             let broken = words[run][broken_at];
             let state = words.index_mut(run);
             state[row] = u32::reinterpret(total);
-            if !finite && rounds[run] < broken {
-                state[broken_at] = rounds[run];
+            let round = rounds[first_run + run];
+            if !finite && round < broken {
+                state[broken_at] = round;
             }
         }
         begin = ends[run];
@@ -152,7 +155,14 @@ pub(crate) struct RowTallies<'a> {
     pub(crate) rows: Range<usize>,
 }
 
-/// Adds the losses `[steps, R, width, positions]` of the batches of `table` to the tallies of `runs`, whose rows follow one
+impl RowTallies<'_> {
+    /// The last round that was trained in.
+    pub(crate) fn round(&self) -> u32 {
+        u32::try_from(self.tallies.round).unwrap_or(DeviceLosses::NEVER - 1)
+    }
+}
+
+/// Adds the losses `[steps, R, width, positions]` of the batches of `table`, which was uploaded for the rounds of `runs`, to the tallies of `runs`, whose rows follow one
 /// another.
 pub(crate) fn tally(
     losses: &CubeTensor,
@@ -160,14 +170,12 @@ pub(crate) fn tally(
     table: &DeviceBatchSchedule,
     runs: &[RowTallies<'_>],
 ) {
-    for runs in runs.chunks(arrays(&losses.client, 2)) {
+    let most = arrays(&losses.client, 3);
+    for (chunk, runs) in runs.chunks(most).enumerate() {
         let first_row = runs[0].rows.start;
         let ends = runs.iter().map(|run| run.rows.end - first_row);
         let own = ends.clone().next_back().unwrap_or(0);
         let words = runs.iter().map(|run| run.tallies.words.clone());
-        let round = |run: &RowTallies<'_>| {
-            u32::try_from(run.tallies.round).unwrap_or(DeviceLosses::NEVER - 1)
-        };
         let (count, dim) = line(&losses.client, own);
         moves(table.steps * own * table.width * positions + own, own);
         tally_kernel::launch(
@@ -176,10 +184,11 @@ pub(crate) fn tally(
             dim,
             losses.clone().into_buffer_arg(),
             table.counts.clone().into_buffer_arg(),
+            table.rounds.clone().into_buffer_arg(),
             words.map(CubeTensor::into_buffer_arg).collect(),
             runs.iter().map(|run| run.tallies.rows()).collect(),
             ends.collect(),
-            runs.iter().map(round).collect(),
+            chunk * most,
             table.steps,
             first_row,
             table.rows,
@@ -209,8 +218,7 @@ mod tests {
         }
         let mut other = BatchSchedule::idle(1, 1, 1);
         other.put(0, 0, &[0], 0.1, None);
-        let table =
-            DeviceBatchSchedule::upload(memory, &BatchSchedule::side_by_side(&[&other, &schedule]));
+        let both = BatchSchedule::side_by_side(&[&other, &schedule]);
         for (round, last) in [(3, 4.0), (4, f32::NAN), (5, f32::INFINITY)] {
             tallies.count(&schedule, round);
             let mut losses = vec![9.0; 10 * 4];
@@ -222,6 +230,8 @@ mod tests {
             of_other.count(&other, round + 10);
             let runs = [(&of_other, 0..1), (&tallies, 1..5)]
                 .map(|(tallies, rows)| RowTallies { tallies, rows });
+            let rounds = [&runs[0], &runs[1]].map(RowTallies::round);
+            let table = DeviceBatchSchedule::upload(memory, &both, &rounds);
             tally(&losses, 2, &table, &runs);
         }
         let saved = tallies.saved();
@@ -261,8 +271,8 @@ mod tests {
         for (round, rows, loss) in [(1, 4, 2.0), (2, 2, f32::NAN)] {
             let mut schedule = BatchSchedule::idle(1, rows, 1);
             (0..rows).for_each(|row| schedule.put(0, row, &[0], 0.1, None));
-            let table = DeviceBatchSchedule::upload(memory, &schedule);
             tallies.count(&schedule, round);
+            let table = DeviceBatchSchedule::upload(memory, &schedule, &[round as u32]);
             let losses = memory.upload_floats(&vec![loss; rows]);
             let run = RowTallies {
                 tallies: &tallies,

@@ -8,6 +8,7 @@ use crate::stacked::batches::batch_schedule::BatchSchedule;
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::examples::DeviceExamples;
+use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::gradients::sgd::{MomentumFrom, SgdUpdate, SteppedArenas};
 use crate::stacked::gradients::sink::{GradientSink, StepRule};
@@ -154,7 +155,8 @@ impl Job<'_> {
                 .gradients
                 .get_or_insert_with(|| memory.zeros(rows, width));
         }
-        let table = DeviceBatchSchedule::upload(memory, self.schedule);
+        let rounds: Vec<u32> = self.tallies.iter().map(RowTallies::round).collect();
+        let table = DeviceBatchSchedule::upload(memory, self.schedule, &rounds);
         let steps = Steps {
             network: self.network,
             examples: self.examples,
@@ -167,7 +169,7 @@ impl Job<'_> {
         };
         match &self.arenas.gradients {
             Some(gradients) => self.keep(&steps, gradients),
-            None => self.step(memory, &steps, at_once),
+            None => self.step(&steps, at_once),
         }
     }
 
@@ -180,8 +182,9 @@ impl Job<'_> {
     /// Leaves the gradients of every row's batch, clipped, in `gradients`.
     fn keep(&self, steps: &Steps<'_>, gradients: &CubeTensor) -> Result<(), EngineError> {
         let width = self.network.layout().width();
+        let sink = GradientSink::writing(gradients, width);
         steps.each(|part| {
-            steps.gradient(part, &GradientSink::writing(gradients, width))?;
+            steps.gradient(part, &sink)?;
             if let Some(largest) = self.rule.clip_norm {
                 let scales = clip_scales(gradients, part.stack_rows(), width, largest);
                 scale_by(gradients, &scales, part.stack_rows(), width);
@@ -191,31 +194,68 @@ impl Job<'_> {
     }
 
     /// Moves models and velocities along them.
-    fn step(&self, memory: &Memory, steps: &Steps<'_>, at_once: bool) -> Result<(), EngineError> {
-        let (rows, width) = (self.schedule.rows, self.network.layout().width());
-        let (arenas, rates) = (self.arenas, &steps.table.scalars);
-        let velocities = arenas.velocities.as_ref();
+    fn step(&self, steps: &Steps<'_>, at_once: bool) -> Result<(), EngineError> {
+        let (rows, scratch) = (self.schedule.rows, steps.scratch);
+        let velocities = self.arenas.velocities.as_ref();
         let stepped = SteppedArenas {
-            models: &arenas.models,
-            velocities: velocities.or(steps.scratch.velocities.as_ref()),
+            models: &self.arenas.models,
+            velocities: velocities.or(scratch.velocities.as_ref()),
         };
-        let whole = steps.scratch.gradients.clone();
-        let gradients = &whole.unwrap_or_else(|| memory.floats(&[4]));
+        let from = |part: &Part<'_>| match self.rule.first {
+            MomentumFrom::Zero if part.entry >= rows => MomentumFrom::Velocity,
+            from => from,
+        };
+        if at_once {
+            self.step_at_once(steps, stepped, from)
+        } else {
+            self.step_afterwards(steps, stepped, from)
+        }
+    }
+
+    /// Steps as layers have their gradients, with the momentum that `from` says.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    fn step_at_once(
+        &self,
+        steps: &Steps<'_>,
+        stepped: SteppedArenas<'_>,
+        from: impl Fn(&Part<'_>) -> MomentumFrom,
+    ) -> Result<(), EngineError> {
+        let [no_gradients, no_velocities] = &steps.scratch.nothing;
+        let gradients = steps.scratch.gradients.as_ref().unwrap_or(no_gradients);
+        let arenas = SteppedArenas {
+            velocities: stepped.velocities.or(Some(no_velocities)),
+            ..stepped
+        };
+        let (rates, width) = (&steps.table.scalars, self.network.layout().width());
+        let rule = |momentum_from| StepRule {
+            momentum: self.rule.momentum,
+            decay: self.rule.decay,
+            momentum_from,
+        };
         steps.each(|part| {
-            let momentum_from = match self.rule.first {
-                MomentumFrom::Zero if part.entry >= rows => MomentumFrom::Velocity,
-                from => from,
-            };
-            if at_once {
-                let rule = StepRule {
-                    momentum: self.rule.momentum,
-                    decay: self.rule.decay,
-                    momentum_from,
-                };
-                let sink = GradientSink::stepping(rule, gradients, stepped, rates, width);
-                return steps.gradient(part, &sink);
-            }
-            steps.gradient(part, &GradientSink::writing(gradients, width))?;
+            let sink = GradientSink::stepping(rule(from(part)), gradients, arenas, rates, width);
+            steps.gradient(part, &sink)
+        })
+    }
+
+    /// Steps once all gradients are written, with the momentum that `from` says.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    fn step_afterwards(
+        &self,
+        steps: &Steps<'_>,
+        stepped: SteppedArenas<'_>,
+        from: impl Fn(&Part<'_>) -> MomentumFrom,
+    ) -> Result<(), EngineError> {
+        let (arenas, width) = (self.arenas, self.network.layout().width());
+        let gradients = steps.scratch.gradients.as_ref();
+        let gradients = gradients.expect("there is memory for gradients that are written");
+        let sink = GradientSink::writing(gradients, width);
+        steps.each(|part| {
+            steps.gradient(part, &sink)?;
             let clip = |largest| clip_scales(gradients, part.stack_rows(), width, largest);
             let scales = self.rule.clip_norm.map(clip);
             let update = SgdUpdate {
@@ -226,9 +266,9 @@ impl Job<'_> {
                 scales: scales.as_ref(),
                 correction: arenas.correction.as_ref(),
                 anchor: arenas.anchor.as_ref().zip(self.rule.mu),
-                momentum_from,
+                momentum_from: from(part),
             };
-            update.launch_on(0..width, stepped, rates, part);
+            update.launch_on(0..width, stepped, &steps.table.scalars, part);
             Ok(())
         })
     }
