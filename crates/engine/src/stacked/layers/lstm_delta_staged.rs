@@ -33,7 +33,7 @@ impl StagingBack {
     pub(super) fn of(client: &Client, hidden: usize, examples: usize) -> Option<Self> {
         let most = (client.properties().hardware.max_units_per_cube as usize).min(UNITS);
         let parts = if 2 * hidden <= UNITS { 8 } else { 4 };
-        if !hidden.is_multiple_of(4) || parts * hidden / 4 > most {
+        if knob("LSTM", 1) == 0 || !hidden.is_multiple_of(4) || parts * hidden / 4 > most {
             return None;
         }
         // The gradients of one example take four times its state.

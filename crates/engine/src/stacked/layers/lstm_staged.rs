@@ -32,7 +32,7 @@ impl Staging {
     pub(super) fn forward(client: &Client, hidden: usize, examples: usize) -> Option<Self> {
         let most = (client.properties().hardware.max_units_per_cube as usize).min(UNITS);
         let parts = if 2 * hidden <= UNITS { 2 } else { 1 };
-        if !hidden.is_multiple_of(4) || parts * hidden > most {
+        if knob("LSTM", 1) == 0 || !hidden.is_multiple_of(4) || parts * hidden > most {
             return None;
         }
         let most = knob("LSTM_TILE", TILE);
