@@ -3,13 +3,16 @@
 # every kernel.
 #
 #   benches/gpu.sh pack FOLDER [--features vulkan|gpu|cuda]   gathers in FOLDER all that the machine needs
-#   FOLDER/gpu.sh [--small] [--device wgpu] [--minutes 9] [--results FOLDER]
+#   FOLDER/gpu.sh [--tune] [--small] [--device wgpu] [--minutes 9] [--results FOLDER]
 #
 # `pack` builds programs and tests, which takes some minutes, and copies them with the loader of Vulkan of this machine. The second line is
 # for the machine with the GPU: it needs the driver, and neither Rust nor a network. It is done after nine minutes at most; what has no
 # time left is not begun. It writes results.json and page.md to the folder of results (FOLDER/results), and prints the page. JAX and
 # PyTorch take part where PYTHON (python3) has them with support for the GPU. --small is for a look on software Vulkan. A test that fails
 # makes it end with 1.
+#
+# --tune measures something else: W1 to W6 as they are, then with one number of their kernels changed at a time, and writes tuning.md.
+# `benches/tuning.txt` names the numbers. The first run and the last of a workload are the same, and show how far times vary.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,7 +33,7 @@ pack() {
     cd "$here/.."
     # All of them at once, so that what they depend on has the same features and is built once.
     local all=(--release --locked -p meshfold-engine -p meshfold -p meshfold-bench
-        --features "meshfold-engine/$features,meshfold/$features,meshfold-bench/$features")
+        --features "meshfold-engine/$features,meshfold/$features,meshfold-bench/$features,meshfold-bench/tuning")
     cargo build "${all[@]}" --bin meshfold-bench
     target=${CARGO_TARGET_DIR:-target}/release
     strip -o "$folder/meshfold-bench" "$target/meshfold-bench"
@@ -40,7 +43,7 @@ pack() {
     [ -s "$folder/tests.txt" ] || { echo "no test programs were found in what cargo says" >&2; exit 1; }
     while read -r name path; do strip -o "$folder/tests/$name" "$path"; done <"$folder/tests.txt"
     rm "$folder/tests.txt"
-    cp benches/gpu.sh benches/rivals/*.py "$folder"/
+    cp benches/gpu.sh benches/tuning.txt benches/rivals/*.py "$folder"/
     mv "$folder"/*.py "$folder/rivals/"
     loader=$(ldconfig -p | sed -n 's/.*libvulkan\.so\.1 .*=> //p' | head -n 1)
     [ -z "$loader" ] || cp -L "$loader" "$folder/lib/libvulkan.so.1"
@@ -53,10 +56,11 @@ if [ "${1:-}" = pack ]; then
     exit
 fi
 
-small="" device=wgpu minutes=9 results=$here/results
+small="" tune="" device=wgpu minutes=9 results=$here/results
 while [ $# -gt 0 ]; do
     case $1 in
         --small) small=yes ;;
+        --tune) tune=yes ;;
         --device | --minutes | --results)
             [ $# -ge 2 ] || usage
             declare "${1#--}=$2"
@@ -126,6 +130,24 @@ has() { command -v "$python" >/dev/null && "$python" -c "$1" >/dev/null 2>&1; }
 # One copy alone is over before the GPU has all of it in flight.
 alone=(--rounds 20)
 [ -z "$small" ] || alone=()
+if [ -n "$tune" ]; then
+    table=$results/tuning.md
+    { sed -n 1p "$records"; printf '\n| workload | changed | seconds | the least, the most |\n|---|---|---|---|\n'; } | tee "$table"
+    # The median, least and most of the record that a command prints, as cells.
+    cells() {
+        sed -n 's/.*"seconds":{"max":\([^,]*\),"median":\([^,]*\),"min":\([^}]*\)}.*/\2 | \3, \1/p'
+    }
+    while read -r case change; do
+        case $case in "" | "#"*) continue ;; esac
+        rounds=()
+        [ "$case" != w6 ] || rounds=("${alone[@]}")
+        # shellcheck disable=SC2046,SC2086
+        seconds=$(within 60 env ${change:+$(printf 'MESHFOLD_TUNE_%s ' $change)} "$bench" "$case" --device "$device" \
+            ${shape[$case]:-} "${repeats[@]}" "${rounds[@]}" 2>>"$results/errors.txt" </dev/null | cells) || true
+        echo "| $case | $change | ${seconds:-left out |} |" | tee -a "$table"
+    done <"$here/tuning.txt"
+    exit
+fi
 for case in copy w6; do ours ours "$case" "${repeats[@]}" "${alone[@]}"; done
 for case in w1 w2 w3 w4 w5; do ours ours "$case" "${repeats[@]}"; done
 for case in w1 w2 w3 w4 w5; do

@@ -5,8 +5,8 @@ pub(crate) mod failures;
 pub(crate) mod gpu;
 pub(crate) mod launch;
 pub(crate) mod memory;
-pub(crate) mod nudge;
 #[cfg(test)]
 pub(crate) mod test_device;
 pub(crate) mod threefry;
 pub(crate) mod trace;
+pub(crate) mod tuning;

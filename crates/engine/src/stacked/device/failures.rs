@@ -4,7 +4,6 @@
 //! [`attempt`], which makes an error of it: results are read in the midst of functions that cannot fail, those of other
 //! crates among them.
 
-use super::nudge::has_waited;
 use crate::error::EngineError;
 use burn_cubecl::CubeDevice;
 use burn_wgpu::wgpu::{self, DeviceLostReason};
@@ -210,9 +209,7 @@ where
         fail(failures.error(""));
     }
     let asked = AssertUnwindSafe(|| wait(ask(), || failures.is_lost()));
-    let answered = catch_unwind(asked);
-    has_waited();
-    match answered {
+    match catch_unwind(asked) {
         Ok(Some(Ok(answer))) if !failures.is_lost() => answer,
         Ok(Some(Err(error))) => fail(failures.error(&words(&error))),
         Ok(_) => fail(failures.error("")),

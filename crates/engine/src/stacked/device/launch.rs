@@ -41,16 +41,6 @@ pub(crate) fn shared_floats(client: &Client) -> usize {
     properties.hardware.max_shared_memory_size / size_of::<f32>()
 }
 
-/// A number for trials, from the environment. Not to stay.
-#[allow(dead_code)]
-pub(crate) fn knob(name: &str, otherwise: usize) -> usize {
-    let value = std::env::var(format!("MESHFOLD_KNOB_{name}"));
-    value
-        .ok()
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(otherwise)
-}
-
 /// Most arrays of runs side by side that one launch takes.
 const ARRAYS: usize = 16;
 

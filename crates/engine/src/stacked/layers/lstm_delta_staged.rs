@@ -2,9 +2,10 @@
 //! after in memory that the units of a cube share.
 
 use super::lstm::{LstmAt, tanh};
-use super::lstm_staged::add_staged_products;
+use super::lstm_staged::add_products_of_state;
 use crate::stacked::batches::part::{Slot, Tile, tile_at};
-use crate::stacked::device::launch::{knob, shared_floats};
+use crate::stacked::device::launch::shared_floats;
+use crate::stacked::device::tuning::tuned;
 use crate::stacked::layers::product::share;
 use cubecl::client::Client;
 use cubecl::prelude::*;
@@ -33,12 +34,12 @@ impl StagingBack {
     pub(super) fn of(client: &Client, hidden: usize, examples: usize) -> Option<Self> {
         let most = (client.properties().hardware.max_units_per_cube as usize).min(UNITS);
         let parts = if 2 * hidden <= UNITS { 8 } else { 4 };
-        if knob("LSTM", 1) == 0 || !hidden.is_multiple_of(4) || parts * hidden / 4 > most {
+        if tuned("LSTM", 1) == 0 || !hidden.is_multiple_of(4) || parts * hidden / 4 > most {
             return None;
         }
         // The gradients of one example take four times its state.
         let room = shared_floats(client) / (4 * hidden);
-        let most = knob("LSTM_BACK_TILE", TILE).min(room);
+        let most = tuned("LSTM_BACK_TILE", TILE).min(room);
         if most * 4 < parts {
             return None;
         }
@@ -99,7 +100,7 @@ pub(super) fn lstm_delta_staged_kernel<N: Size>(
         }
         if step > 0 {
             let (begin, end) = share(width, part, parts);
-            add_staged_products(
+            add_products_of_state(
                 transposed, &shared, &mut own, weights, columns, begin, end, width, tile,
             );
         }

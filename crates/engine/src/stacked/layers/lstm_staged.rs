@@ -3,7 +3,8 @@
 
 use super::lstm::{LstmAt, sigmoid, tanh};
 use crate::stacked::batches::part::{Slot, Tile, tile_at};
-use crate::stacked::device::launch::{knob, shared_floats};
+use crate::stacked::device::launch::shared_floats;
+use crate::stacked::device::tuning::tuned;
 use crate::stacked::layers::product::share;
 use cubecl::client::Client;
 use cubecl::prelude::*;
@@ -32,10 +33,10 @@ impl Staging {
     pub(super) fn forward(client: &Client, hidden: usize, examples: usize) -> Option<Self> {
         let most = (client.properties().hardware.max_units_per_cube as usize).min(UNITS);
         let parts = if 2 * hidden <= UNITS { 2 } else { 1 };
-        if knob("LSTM", 1) == 0 || !hidden.is_multiple_of(4) || parts * hidden > most {
+        if tuned("LSTM", 1) == 0 || !hidden.is_multiple_of(4) || parts * hidden > most {
             return None;
         }
-        let most = knob("LSTM_TILE", TILE);
+        let most = tuned("LSTM_TILE", TILE);
         let tile = examples.div_ceil(examples.div_ceil(most));
         let room = shared_floats(client).checked_sub(tile * hidden)? / (4 * hidden);
         let handed = room.min(tile);
@@ -89,7 +90,7 @@ pub(super) fn lstm_staged_kernel<N: Size>(
         }
         if position > 0 {
             let (begin, end) = share(columns, part, parts);
-            add_staged_products(
+            add_products_of_state(
                 models, &before, &mut own, weights, width, begin, end, columns, tile,
             );
         }
@@ -154,7 +155,7 @@ pub(super) fn lstm_staged_kernel<N: Size>(
 /// on their way while one is multiplied.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn add_staged_products<N: Size>(
+pub(super) fn add_products_of_state<N: Size>(
     weights: &[Vector<f32, N>],
     inputs: &Shared<[Vector<f32, N>]>,
     sums: &mut Array<Vector<f32, N>>,

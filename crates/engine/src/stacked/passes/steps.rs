@@ -13,7 +13,6 @@ use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::batches::gather::gather;
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
-use crate::stacked::device::nudge::begin_first_requests;
 use crate::stacked::gradients::sink::{GradientAction, GradientSink};
 use crate::stacked::losses::loss_kernels::LossKernels;
 use burn_cubecl::tensor::CubeTensor;
@@ -119,7 +118,6 @@ impl Steps<'_> {
         mut work: impl FnMut(&Part<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         let all = self.table.rows;
-        let mut begins = true;
         for first_row in (0..all).step_by(self.block.rows) {
             let rows = self.block.rows.min(all - first_row);
             for step in 0..self.table.steps {
@@ -138,10 +136,6 @@ impl Steps<'_> {
                         examples: self.block.examples,
                         losses: step * all + first_row,
                     })?;
-                    if begins {
-                        begin_first_requests(&self.models.client);
-                        begins = false;
-                    }
                 }
             }
         }

@@ -2,9 +2,10 @@
 //! stack of all.
 
 use crate::stack::mixing::{HostMixing, Matrix};
-use crate::stacked::device::launch::{arrays, cubes, knob};
+use crate::stacked::device::launch::{arrays, cubes};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
+use crate::stacked::device::tuning::tuned;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::client::Client;
 use cubecl::prelude::*;
@@ -31,15 +32,15 @@ impl Strips {
     /// Those of stacks of `rows` rows. Where the cache of a cube holds a strip of one line of it, one cube takes the strip through all rows,
     /// and reads each number from memory once. Otherwise many cubes share a wider strip, which the second-level cache holds.
     fn of(client: &Client, rows: usize) -> Self {
-        let vectors = knob("MIX_VECTORS", 8);
+        let vectors = tuned("MIX_VECTORS", 8);
         let size = 4 * size_of::<f32>();
-        if rows * vectors * size <= knob("MIX_CACHED", CACHED) {
+        if rows * vectors * size <= tuned("MIX_CACHED", CACHED) {
             let most = client.properties().hardware.max_units_per_cube as usize;
             let units = (rows * vectors).next_power_of_two();
             return Self {
                 vectors,
                 cubes: 1,
-                units: units.clamp(64, most.min(knob("MIX_UNITS", 1024))),
+                units: units.clamp(64, most.min(tuned("MIX_UNITS", 1024))),
             };
         }
         Self {
@@ -201,7 +202,7 @@ impl Sparse {
             rows + 1,
             rows + 1 + self.entries,
             strips,
-            knob("MIX_AHEAD", AHEAD),
+            tuned("MIX_AHEAD", AHEAD),
         );
     }
 }

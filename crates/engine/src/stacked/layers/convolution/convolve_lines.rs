@@ -4,7 +4,7 @@
 use super::span::{Span, load_span};
 use crate::network::layer::{Grid, Window};
 use crate::stacked::batches::part::{Part, Slot, examples_of};
-use crate::stacked::device::launch::knob;
+use crate::stacked::device::tuning::tuned;
 use crate::stacked::gradients::gradient_write::{GradientWrite, write_gradients};
 use crate::stacked::layers::layer::LayerAt;
 use crate::stacked::layers::relu::rectified;
@@ -51,10 +51,10 @@ impl Reading<'_> {
     pub(crate) fn lines(&self, (n, m): (usize, usize), part: &Part<'_>) -> Option<Lines> {
         let (output, window) = (self.output, self.window);
         let taps = window.size.1;
-        let tile = knob("LINES_TILE", TILE);
+        let tile = tuned("LINES_TILE", TILE);
         // Of positions that a line does not have, units compute as many as of those that it has at most a third.
         let wasted = output.width.next_multiple_of(tile) - output.width;
-        if taps < 2 || 3 * wasted > output.width || knob("LINES", 1) == 0 {
+        if taps < 2 || 3 * wasted > output.width || tuned("LINES", 1) == 0 {
             return None;
         }
         let places = (tile - 1) * window.stride.1 + taps;
@@ -66,7 +66,7 @@ impl Reading<'_> {
         // As many channels at once as fill a vector.
         let depth = if vectors * m <= 4 { vectors } else { 1 };
         let units = part.places() * output.height * output.width.div_ceil(tile) * columns;
-        let breadth = match knob("LINES_BREADTH", 2) {
+        let breadth = match tuned("LINES_BREADTH", 2) {
             2 if columns.is_multiple_of(2) && units >= 2 * BUSY => 2,
             _ => 1,
         };

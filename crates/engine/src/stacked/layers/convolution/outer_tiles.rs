@@ -3,7 +3,8 @@
 use super::span::Span;
 use crate::network::layer::Convolution;
 use crate::stacked::batches::part::Part;
-use crate::stacked::device::launch::{knob, shared_floats};
+use crate::stacked::device::launch::shared_floats;
+use crate::stacked::device::tuning::tuned;
 use cubecl::prelude::*;
 
 /// Floats that the units of a cube share: every device with shared memory has as many.
@@ -68,11 +69,11 @@ impl Tiles {
         part: &Part<'_>,
     ) -> Option<Self> {
         let units = client.properties().hardware.max_units_per_cube.min(256) as usize;
-        if shared_floats(client) < SHARED || units < 64 || knob("OUTER", 1) == 0 {
+        if shared_floats(client) < SHARED || units < 64 || tuned("CONVOLVE_OUTER", 1) == 0 {
             return None;
         }
         let (window, output) = (&convolution.window, &convolution.output);
-        let most = knob("OUTER_SUMS", 80);
+        let most = tuned("CONVOLVE_SUMS", 80);
         let runs = (window.size.1 * m * n).div_ceil(most.max(m * n));
         let run = window.size.1.div_ceil(runs);
         let vectors = convolution.input.channels / m;
@@ -81,14 +82,14 @@ impl Tiles {
         let parts = (output.places() / PART).clamp(1, output.height);
         // As many at once as keep the device busy, in turns of as many. Few different numbers, so that few kernels are compiled.
         let items = part.examples * parts;
-        let wanted = match knob("OUTER_AT_ONCE", 0) {
+        let wanted = match tuned("CONVOLVE_AT_ONCE", 0) {
             0 => 1 << (BUSY / (part.rows * blocks)).max(1).ilog2(),
             wanted => wanted,
         };
         let turns = items.div_ceil(wanted.clamp(4, units / LANES[LANES.len() - 1]));
         let at_once = items.div_ceil(turns).max(4).next_multiple_of(2);
         let fits = |lanes: &usize| {
-            let small = *lanes <= knob("OUTER_LANES", 32) && lanes / 2 < blocks;
+            let small = *lanes <= tuned("CONVOLVE_LANES", 32) && lanes / 2 < blocks;
             small && lanes * at_once <= units
         };
         let lanes = LANES.into_iter().find(fits).unwrap_or(4);
@@ -102,7 +103,7 @@ impl Tiles {
             (rounds * together.div_ceil(at_once), rounds)
         };
         let together = (1..=sums).filter(fits).min_by_key(cost)?;
-        let ahead = knob("OUTER_AHEAD", 4).min(output.width.next_power_of_two());
+        let ahead = tuned("CONVOLVE_AHEAD", 4).min(output.width.next_power_of_two());
         Some(Self {
             lanes,
             at_once,

@@ -3,14 +3,14 @@
 use super::affine_narrow::Narrow;
 use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
-use crate::stacked::device::launch::{cubes, knob, line, vector_size};
+use crate::stacked::device::launch::{cubes, line, vector_size};
 use crate::stacked::device::trace::moves;
+use crate::stacked::device::tuning::tuned;
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::product::{Tiling, add_products};
 use crate::stacked::layers::relu::rectified;
-use crate::stacked::layers::staged::{
-    Blocks, Factor, ProductShape, VECTOR, add_parts, add_staged_products, total_at, unit_at,
-};
+use crate::stacked::layers::staged::blocks::{Blocks, ProductShape, VECTOR};
+use crate::stacked::layers::staged::{Factor, add_parts, add_staged_products, total_at, unit_at};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -190,7 +190,7 @@ impl Affine<'_> {
             part.places() * self.layer.places * self.layer.outputs,
         );
         let client = &self.models.client;
-        if knob("NARROW", 1) == 1
+        if tuned("NARROW", 1) == 1
             && let Some(narrow) = Narrow::of(client, self.layer.inputs, self.layer.outputs, slots)
         {
             return self.launch_narrow(part, outputs, narrow);

@@ -8,9 +8,8 @@ use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, wr
 use crate::stacked::layers::arena::StackArena;
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::product::{Tiling, add_products};
-use crate::stacked::layers::staged::{
-    Blocks, Factor, ProductShape, VECTOR, add_parts, add_staged_products, total_at, unit_at,
-};
+use crate::stacked::layers::staged::blocks::{Blocks, ProductShape, VECTOR};
+use crate::stacked::layers::staged::{Factor, add_parts, add_staged_products, total_at, unit_at};
 use crate::stacked::layers::transpose::Transpose;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;

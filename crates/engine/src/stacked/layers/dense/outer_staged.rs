@@ -2,12 +2,14 @@
 
 use super::outer::Outer;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
-use crate::stacked::device::launch::{cubes, knob, shared_floats};
+use crate::stacked::device::launch::{cubes, shared_floats};
+use crate::stacked::device::tuning::tuned;
 use crate::stacked::gradients::sink::{
     GradientAction, GradientSink, StepAt, chain_start, store_or_step, store_or_step_all,
 };
 use crate::stacked::layers::layer::{self, LayerAt};
-use crate::stacked::layers::staged::{VECTOR, put, unit_at};
+use crate::stacked::layers::staged::blocks::VECTOR;
+use crate::stacked::layers::staged::{put, unit_at};
 use cubecl::prelude::*;
 
 /// Places up to which a step waits for memory more than for its products.
@@ -39,7 +41,7 @@ impl OuterBlocks {
         let large = layer.inputs >= 32 && layer.outputs >= 32;
         // The gradient by a bias is the sum over all places, also those that `skip` leaves out.
         let alike = outer.skip == 0 || layer.bias.is_none() && layer.places > outer.skip;
-        if !whole || !large || !alike || knob("OUTER", 1) == 0 {
+        if !whole || !large || !alike || tuned("DENSE_OUTER", 1) == 0 {
             return None;
         }
         let blocks = Self::of_shape(layer.outputs / VECTOR, part.examples * layer.places);
@@ -66,15 +68,15 @@ impl OuterBlocks {
         };
         let narrowest = sizes.into_iter().min_by_key(left_over);
         let (across, widths) = narrowest.unwrap_or((8, 1));
-        let most = if few { 20 } else { knob("OUTER_CHUNK", 16) };
+        let most = if few { 20 } else { tuned("OUTER_CHUNK", 16) };
         let chunk = places.div_ceil(places.div_ceil(most));
         Self {
             down: if across >= 16 { 8 } else { 16 },
             across,
             heights: if few {
-                knob("OUTER_TALL_FEW", 1)
+                tuned("OUTER_TALL_FEW", 1)
             } else {
-                knob("OUTER_TALL", 2)
+                tuned("OUTER_TALL", 2)
             },
             widths,
             chunk,
