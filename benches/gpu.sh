@@ -135,7 +135,7 @@ if [ -n "$tune" ]; then
     { sed -n 1p "$records"; printf '\n| workload | changed | seconds | the least, the most |\n|---|---|---|---|\n'; } | tee "$table"
     # The median, least and most of the record that a command prints, as cells.
     cells() {
-        sed -n 's/.*"seconds":{"max":\([^,]*\),"median":\([^,]*\),"min":\([^}]*\)}.*/\2 | \3, \1/p'
+        sed -n 's/.*"seconds":{"median":\([^,]*\),"min":\([^,]*\),"max":\([^}]*\)}.*/\1 | \2, \3/p'
     }
     while read -r case change; do
         case $case in "" | "#"*) continue ;; esac
