@@ -51,7 +51,6 @@ pub(super) fn in_parts<T: Send, R: Send>(
         }
         take_part();
     });
-    drop(left);
     done.into_iter().flatten().collect()
 }
 
