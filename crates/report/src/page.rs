@@ -2,6 +2,7 @@
 
 mod axes;
 mod headline;
+mod other_data;
 mod theorem;
 mod toolbar;
 
@@ -259,6 +260,7 @@ fn notices(runs: &[RecordedRun], groups: &[Group<'_>], charted: usize) -> Markup
     for group in groups {
         items.extend(group.runs.iter().filter_map(|run| notice(group, run)));
     }
+    items.extend(other_data::on_other_data(groups));
     if groups.iter().any(Group::ends_on_other_examples) {
         items.push(html! {
             "The last point of a curve is marked with a ring: its models were judged on other test examples than those \

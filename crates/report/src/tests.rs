@@ -11,6 +11,7 @@ mod following;
 mod left_out;
 mod many_runs;
 mod order;
+mod other_data;
 mod shared_script;
 mod theorem;
 mod walkers;

@@ -173,7 +173,8 @@ fn needed_in_words(needed: &str) -> String {
     match needed {
         "u64" | "usize" => WHOLE.to_owned(),
         "u32" => format!("a whole number from 0 to {}", u32::MAX),
-        "u16" => format!("a whole number from 0 to {}", u16::MAX),
+        // Numbers of 16 bits are labels, and the largest stands for none.
+        "u16" => format!("a whole number from 0 to {}", u16::MAX - 1),
         "u8" => format!("a whole number from 0 to {}", u8::MAX),
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
