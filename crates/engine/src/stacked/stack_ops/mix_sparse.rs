@@ -271,4 +271,37 @@ mod tests {
         mix_side_by_side(&runs, &to);
         assert!(read(tensor(to)) == alone);
     }
+
+    #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
+    fn strips_that_one_cube_or_many_take_give_the_weighted_sums() {
+        let gpu = gpu();
+        let width = 160;
+        for (nodes, cubes) in [(3, 1), (1500, 1), (1700, 1700)] {
+            let stack = numbers(nodes * width, 5);
+            let strips = Strips::of(&gpu.memory().client(), nodes);
+            assert_eq!(strips.cubes, cubes, "{strips:?}");
+            // Six neighbours each: more than a unit loads at once.
+            let row = |node: usize| {
+                let ahead = |step: usize| (((node + step) % nodes) as u32, 0.125);
+                let mut row: Vec<(u32, f64)> = (0..6.min(nodes)).map(ahead).collect();
+                row[0].1 = 1.0 - 0.125 * (row.len() - 1) as f64;
+                row
+            };
+            let rows = (0..nodes).map(row).collect();
+            let matrix = MixingMatrix::from_rows(nodes, rows).unwrap();
+            let from = cube(stacked(&gpu, &stack, nodes));
+            let found = read(tensor(mixed(&from, Mixing::new(&matrix).matrix())));
+            for (at, found) in found.iter().enumerate() {
+                let (node, place) = (at / width, at % width);
+                let mut terms = row(node);
+                terms.sort_by_key(|(column, _)| *column);
+                let term = |(column, weight): &(u32, f64)| {
+                    *weight as f32 * stack[*column as usize * width + place]
+                };
+                let sum: f32 = terms.iter().map(term).sum();
+                assert!((found - sum).abs() < 1e-5, "{nodes} {at}: {found} {sum}");
+            }
+        }
+    }
 }
