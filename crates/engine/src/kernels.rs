@@ -31,6 +31,7 @@ mod sigmoid;
 mod softmax;
 mod squared_error;
 mod start;
+mod step_ahead;
 mod streaming_store;
 #[cfg(test)]
 mod test_numbers;
@@ -55,4 +56,5 @@ pub(crate) use sigmoid::sigmoid_cross_entropy;
 pub(crate) use softmax::{BatchScore, MODELS, cross_entropy, cross_entropy_of_models};
 pub(crate) use squared_error::squared_error;
 pub(crate) use start::SumStart;
-pub(crate) use update::{HeavyBallUpdate, Plain, Store, Update};
+pub(crate) use step_ahead::{NextProduct, StepAhead};
+pub(crate) use update::{HeavyBallUpdate, Moves, Plain, Store, Update};

@@ -3,14 +3,20 @@
 //! The unit adds the products of a block of 16 pairs from zero on, those of first and of second numbers apart, and then adds both
 //! sums to what there is.
 
+use super::pairs::{Pairing, PairsInSteps};
 #[cfg(target_arch = "x86_64")]
 pub(super) use chip::{Chip, has_unit};
 
 /// Most rows of a tile, and places of a row.
 pub(super) const SIDE: usize = 16;
 
-/// Registers of the unit: 0 and 1 hold sums, 2 one factor of both, 3 and 4 the other; 5, 6 and 7 hold those of a last, shorter block.
+/// Registers of the unit.
 const REGISTERS: usize = 8;
+
+/// A row of a tile: a line of the cache.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(crate) struct Row(pub(super) [f32; SIDE]);
 
 /// Rows of the registers, and bytes of a row.
 #[repr(C, align(64))]
@@ -24,8 +30,33 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Tiles of `rows` rows and `columns` columns of sums over blocks whose last has `last` pairs, or none.
-    pub(super) fn new(rows: usize, columns: usize, last: usize) -> Self {
+    /// Four tiles of `rows` rows and `columns` columns of sums over blocks of `depth` pairs: 0 to 3 hold them, row by row, 4 and 5 the
+    /// factors of their rows, 6 and 7 those of their columns.
+    pub(super) fn square(rows: usize, columns: usize, depth: usize) -> Self {
+        let (sums, of_rows, of_columns) = ((rows, columns), (rows, depth), (depth, columns));
+        Self::of([
+            sums, sums, sums, sums, of_rows, of_rows, of_columns, of_columns,
+        ])
+    }
+
+    /// Tiles of a gradient, sums over blocks of `depth` pairs, and of a product of `rows` rows with the weights that it moves: 0 and 1
+    /// hold the former or the weights, 2 and 3 their factors, 4 and 5 sums of the product, 6 and 7 factors of their rows.
+    pub(super) fn of_step(depth: usize, rows: usize) -> Self {
+        let (whole, of_rows) = ((SIDE, SIDE), (rows, SIDE));
+        Self::of([
+            whole,
+            whole,
+            (SIDE, depth),
+            (depth, SIDE),
+            of_rows,
+            of_rows,
+            of_rows,
+            of_rows,
+        ])
+    }
+
+    /// Registers of so many rows and places.
+    fn of(sizes: [(usize, usize); REGISTERS]) -> Self {
         let mut shape = Self {
             palette: 1,
             start_row: 0,
@@ -33,17 +64,6 @@ impl Shape {
             widths: [0; 16],
             rows: [0; 16],
         };
-        let last = last.max(1);
-        let sizes = [
-            (rows, columns),
-            (rows, columns),
-            (rows, SIDE),
-            (SIDE, columns),
-            (SIDE, columns),
-            (rows, last),
-            (last, columns),
-            (last, columns),
-        ];
         for (at, (rows, places)) in sizes.into_iter().enumerate() {
             shape.rows[at] = rows as u8;
             shape.widths[at] = (places * size_of::<f32>()) as u16;
@@ -69,14 +89,23 @@ pub(crate) trait Unit: Default {
     unsafe fn add<const SUM: usize, const A: usize, const B: usize>(&mut self);
     /// Gives the registers back.
     unsafe fn release(&mut self);
+    /// Writes numbers in pairs.
+    unsafe fn pair(pairs: impl Pairing);
+    /// A tile transposed.
+    unsafe fn transpose(tile: &[Row; SIDE]) -> [Row; SIDE];
 }
 
 /// The unit of this processor.
 #[cfg(target_arch = "x86_64")]
 mod chip {
-    use super::{Shape, Unit};
+    use super::{Pairing, Row, SIDE, Shape, Unit};
+    use crate::kernels::pairs::in_one;
     use std::arch::asm;
-    use std::arch::x86_64::{__cpuid, __cpuid_count};
+    use std::arch::x86_64::{
+        __cpuid, __cpuid_count, __m512, _mm512_castpd_ps, _mm512_castps_pd, _mm512_loadu_ps,
+        _mm512_setzero_ps, _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd,
+        _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    };
     use std::sync::LazyLock;
 
     /// The unit of this processor.
@@ -143,6 +172,85 @@ mod chip {
             // SAFETY: the caller's promise.
             unsafe { asm!("tilerelease", options(nostack, nomem)) }
         }
+
+        #[inline(always)]
+        unsafe fn pair(pairs: impl Pairing) {
+            // SAFETY: a processor that has the unit has the instruction.
+            unsafe { in_one(pairs) }
+        }
+
+        #[inline(always)]
+        unsafe fn transpose(tile: &[Row; SIDE]) -> [Row; SIDE] {
+            // SAFETY: a processor that has the unit has AVX-512.
+            unsafe { transposed(tile) }
+        }
+    }
+
+    /// A tile transposed in registers: first squares of four numbers, then the squares. No closure stands here: code that has no
+    /// AVX-512 would call it.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn transposed(tile: &[Row; SIDE]) -> [Row; SIDE] {
+        let mut squares = [_mm512_setzero_ps(); SIDE];
+        let mut row = 0;
+        while row < SIDE {
+            let a = load_row(&tile[row]);
+            let b = load_row(&tile[row + 1]);
+            let c = load_row(&tile[row + 2]);
+            let d = load_row(&tile[row + 3]);
+            let low = _mm512_castps_pd(_mm512_unpacklo_ps(a, b));
+            let high = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
+            let next_low = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
+            let next_high = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+            squares[row] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, next_low));
+            squares[row + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, next_low));
+            squares[row + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high, next_high));
+            squares[row + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high, next_high));
+            row += 4;
+        }
+        let mut columns = [Row::default(); SIDE];
+        let mut column = 0;
+        while column < 4 {
+            let (a, b) = (squares[column], squares[column + 4]);
+            let (c, d) = (squares[column + 8], squares[column + 12]);
+            // Of each square the even and the odd quarters.
+            let even = _mm512_shuffle_f32x4::<0x88>(a, b);
+            let odd = _mm512_shuffle_f32x4::<0xDD>(a, b);
+            let next_even = _mm512_shuffle_f32x4::<0x88>(c, d);
+            let next_odd = _mm512_shuffle_f32x4::<0xDD>(c, d);
+            store_row(
+                &mut columns[column],
+                _mm512_shuffle_f32x4::<0x88>(even, next_even),
+            );
+            store_row(
+                &mut columns[column + 4],
+                _mm512_shuffle_f32x4::<0x88>(odd, next_odd),
+            );
+            store_row(
+                &mut columns[column + 8],
+                _mm512_shuffle_f32x4::<0xDD>(even, next_even),
+            );
+            store_row(
+                &mut columns[column + 12],
+                _mm512_shuffle_f32x4::<0xDD>(odd, next_odd),
+            );
+            column += 1;
+        }
+        columns
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn load_row(row: &Row) -> __m512 {
+        // SAFETY: a row has 16 floats.
+        unsafe { _mm512_loadu_ps(row.0.as_ptr()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn store_row(row: &mut Row, values: __m512) {
+        // SAFETY: a row has 16 floats.
+        unsafe { _mm512_storeu_ps(row.0.as_mut_ptr(), values) }
     }
 
     /// Whether this processor has the unit, and the system lets this process use it.
@@ -181,7 +289,7 @@ pub(crate) struct InSteps {
 impl Default for InSteps {
     fn default() -> Self {
         Self {
-            shape: Shape::new(SIDE, SIDE, SIDE),
+            shape: Shape::square(SIDE, SIDE, SIDE),
             registers: [[[0.0; SIDE]; SIDE]; REGISTERS],
         }
     }
@@ -245,6 +353,14 @@ impl Unit for InSteps {
     }
 
     unsafe fn release(&mut self) {}
+
+    unsafe fn pair(pairs: impl Pairing) {
+        pairs.write(PairsInSteps);
+    }
+
+    unsafe fn transpose(tile: &[Row; SIDE]) -> [Row; SIDE] {
+        std::array::from_fn(|row| Row(std::array::from_fn(|column| tile[column].0[row])))
+    }
 }
 
 /// The numbers of a pair.

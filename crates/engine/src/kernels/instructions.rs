@@ -234,6 +234,15 @@ impl Instructions {
         }
     }
 
+    /// Whether products of `precision` come in tiles.
+    pub(crate) fn in_tiles(self, precision: Precision) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let has = matches!(self.0, Set::AmxBf16(..));
+        #[cfg(not(target_arch = "x86_64"))]
+        let has = false;
+        precision == Precision::Bf16 && has
+    }
+
     /// Whether the set has an instruction for products of `precision`; else their numbers are worked out by others.
     fn multiplies(self, precision: Precision) -> bool {
         #[cfg(target_arch = "x86_64")]

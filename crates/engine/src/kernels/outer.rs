@@ -33,20 +33,7 @@ impl<U: Update> ProductKernel for Outer<'_, U> {
         if self.inner == 0 || self.columns == 0 {
             return;
         }
-        let lines = self.rows / self.line.max(1);
-        assert_eq!(lines * self.line, self.rows, "rows come in whole lines");
-        if self.rows > 0 {
-            let reach = (lines - 1) * self.line_stride + (self.line - 1) * self.x_stride;
-            assert!(self.x.len() >= reach + self.inner, "x is too short");
-        }
-        assert!(self.d.len() >= self.rows * self.columns, "d is too short");
-        assert!(
-            self.update.holds(self.inner * self.columns),
-            "the target of the gradient is too short"
-        );
-        if let Some(subset) = self.subset {
-            assert!(subset.within(self.inner), "a column that x lacks");
-        }
+        self.check();
         if const { M::TILES } {
             // SAFETY: the asserts above bound the product, and whoever made `multiply` knows that there is its unit.
             return unsafe { self.in_tiles::<S, M::Unit>(simd) };
@@ -70,6 +57,27 @@ impl<U: Update> ProductKernel for Outer<'_, U> {
                     }
                 }
             }
+        }
+    }
+}
+
+impl<U: Update> Outer<'_, U> {
+    /// Asserts that everything is as long as it must be.
+    #[inline(always)]
+    pub(super) fn check(&self) {
+        let lines = self.rows / self.line.max(1);
+        assert_eq!(lines * self.line, self.rows, "rows come in whole lines");
+        if self.rows > 0 {
+            let reach = (lines - 1) * self.line_stride + (self.line - 1) * self.x_stride;
+            assert!(self.x.len() >= reach + self.inner, "x is too short");
+        }
+        assert!(self.d.len() >= self.rows * self.columns, "d is too short");
+        assert!(
+            self.update.holds(self.inner * self.columns),
+            "the target of the gradient is too short"
+        );
+        if let Some(subset) = self.subset {
+            assert!(subset.within(self.inner), "a column that x lacks");
         }
     }
 }

@@ -22,6 +22,16 @@ pub(crate) struct PairRows<'a> {
     pub(crate) to: &'a mut [f32],
 }
 
+/// As [`PairRows`], into the first places of rows of `W` places.
+#[derive(Debug)]
+pub(crate) struct PairBlock<'a, const W: usize> {
+    pub(crate) x: &'a [f32],
+    pub(crate) stride: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) to: &'a mut [[f32; W]],
+}
+
 /// Each number of `x` with the one that lies `apart` after it, or with zero where there is none.
 #[derive(Debug)]
 pub(crate) struct PairAhead<'a> {
@@ -68,6 +78,28 @@ impl Pairing for PairRows<'_> {
         for (at, to) in self.to.chunks_exact_mut(self.columns).enumerate() {
             let second = (2 * at + 1 < self.rows).then(|| row(2 * at + 1));
             rounding.beside(row(2 * at), second, to);
+        }
+    }
+}
+
+impl<const W: usize> Pairing for PairBlock<'_, W> {
+    #[inline(always)]
+    fn write<R: Rounding>(self, rounding: R) {
+        let row = |row: usize| &self.x[row * self.stride..][..self.columns];
+        if self.columns == W && self.rows.is_multiple_of(2) {
+            // Of rows of a length that the compiler knows no lane is masked.
+            for (at, to) in (0..self.rows).step_by(2).zip(self.to) {
+                let [first, second] = [at, at + 1].map(|at| row(at).first_chunk::<W>());
+                let (Some(first), Some(second)) = (first, second) else {
+                    unreachable!("rows are as long")
+                };
+                rounding.beside(first, Some(second), to);
+            }
+            return;
+        }
+        for (first, to) in (0..self.rows).step_by(2).zip(self.to) {
+            let second = (first + 1 < self.rows).then(|| row(first + 1));
+            rounding.beside(row(first), second, &mut to[..self.columns]);
         }
     }
 }

@@ -161,7 +161,7 @@ impl<T: SumTerms> Panel<'_, T> {
     ) {
         if const { M::TILES } {
             // SAFETY: the caller's promise, and whoever made `multiply` knows that there is its unit.
-            return unsafe { self.in_tiles::<M::Unit>(rows, lines) };
+            return unsafe { self.in_tiles::<S, M::Unit>(simd, rows, lines) };
         }
         let mut all = Columns::all::<S>(self.columns);
         if self.packing == (Packing::Panels { backwards: true }) {

@@ -1,75 +1,45 @@
 //! Products in tiles of pairs, where a [`Unit`] multiplies them.
 //!
 //! The unit sums a block of 16 pairs at once. So the bits of a product depend on where blocks begin: every 16 pairs, and anew with each
-//! line of a window. They do not depend on which rows and columns are computed together.
+//! line of a window. They do not depend on which rows and columns are computed together, nor on zeros that fill a block.
+//!
+//! A tile is read at full speed where each of its rows is a line of the cache. Factors that are read often are laid out so; see
+//! [`Tiled`].
 
-use super::amx::{SIDE, Shape, Unit};
-use super::column_subset::stretches;
+use super::amx::{Row, SIDE, Shape, Unit};
 use super::outer::Outer;
-use super::packing::{PANEL, Packing, transpose};
+use super::packing::{PANEL, Packing};
 use super::panel::{Panel, Place, even_part};
 use super::start::SumStart;
 use super::update::Update;
 use pulp::Simd;
+use std::ops::Range;
 
-/// Where a tile begins, and its first row or column that the tile before it does not have.
-#[derive(Debug, Clone, Copy)]
-struct Part {
-    first: usize,
-    fresh: usize,
-}
-
-/// `total` rows or columns in parts of `size`, of which the last may overlap the one before.
-fn parts(total: usize, size: usize) -> impl Iterator<Item = Part> {
-    (0..total).step_by(size).map(move |fresh| Part {
-        first: fresh.min(total - size),
-        fresh,
+/// Tiles of `size` rows or columns that `total` is cut into, two at a time: where the first begins, and how far on the second does. The
+/// last tile overlaps the one before if it has to. Both are of one couple then, so that neither begins with what the other has left.
+pub(super) fn couples(total: usize, size: usize) -> impl Iterator<Item = (usize, Option<usize>)> {
+    let count = total.div_ceil(size);
+    let alone = count % 2;
+    let begin = move |tile: usize| (tile * size).min(total - size);
+    (0..count.div_ceil(2)).map(move |couple| match (alone, couple) {
+        (1, 0) => (0, None),
+        _ => {
+            let first = begin(2 * couple - alone);
+            (first, Some(begin(2 * couple - alone + 1) - first))
+        }
     })
 }
 
-/// Factors of the sums of a tile, in pairs: the rows of `a` are `a_stride` floats apart, those of `b` `b_stride`.
-struct Factors {
-    a: *const f32,
-    a_stride: usize,
-    b: *const f32,
-    b_stride: usize,
-    /// Floats of `b` from the first tile to the second, if there are two.
-    second: Option<usize>,
-    pairs: usize,
-}
-
-impl Factors {
-    /// Adds their products to the sums in the registers 0 and 1.
-    ///
-    /// # Safety
-    /// The rows are within their allocations.
-    #[inline(always)]
-    unsafe fn add(&self, unit: &mut impl Unit) {
-        let whole = self.pairs - self.pairs % SIDE;
-        // SAFETY: the caller's promise.
-        unsafe {
-            for pair in (0..whole).step_by(SIDE) {
-                let b = self.b.add(pair * self.b_stride);
-                unit.load::<2>(self.a.add(pair), self.a_stride);
-                unit.load::<3>(b, self.b_stride);
-                unit.add::<0, 2, 3>();
-                if let Some(second) = self.second {
-                    unit.load::<4>(b.add(second), self.b_stride);
-                    unit.add::<1, 2, 4>();
-                }
-            }
-            if whole < self.pairs {
-                let b = self.b.add(whole * self.b_stride);
-                unit.load::<5>(self.a.add(whole), self.a_stride);
-                unit.load::<6>(b, self.b_stride);
-                unit.add::<0, 5, 6>();
-                if let Some(second) = self.second {
-                    unit.load::<7>(b.add(second), self.b_stride);
-                    unit.add::<1, 5, 7>();
-                }
-            }
-        }
-    }
+/// Blocks of one depth that a product sums up before the registers are shaped anew.
+#[derive(Debug, Clone)]
+struct Pass {
+    segments: Range<usize>,
+    /// The first pair of each segment.
+    from: usize,
+    blocks: usize,
+    /// Pairs of a block.
+    depth: usize,
+    first: bool,
 }
 
 /// Columns of a weight that lie together: floats of `w` before the first, and from one row to the next.
@@ -80,35 +50,68 @@ struct Strip {
     w_stride: usize,
 }
 
+/// Up to four tiles of sums: their first row and column, and how far on those of the second are, if there is one.
+#[derive(Clone, Copy)]
+struct Square {
+    line: Place,
+    row: usize,
+    next_row: usize,
+    column: usize,
+    next_column: usize,
+}
+
 impl<T> Panel<'_, T> {
     /// [`Panel::lines`] in tiles.
     ///
     /// # Safety
     /// As there; and the processor has what `U` needs.
     #[inline(always)]
-    pub(super) unsafe fn in_tiles<U: Unit>(&self, rows: usize, lines: &[Place]) {
+    pub(super) unsafe fn in_tiles<S: Simd, U: Unit>(&self, simd: S, rows: usize, lines: &[Place]) {
         let mut unit = U::default();
         let height = even_part(rows, SIDE);
         for strip in self.strips() {
             let width = strip.width.min(SIDE);
-            // SAFETY: the caller's promise; parts are within the rows and the columns.
-            unsafe {
-                unit.shape(&Shape::new(height, width, self.segment % SIDE));
+            for pass in self.passes() {
+                // SAFETY: the caller's promise.
+                unsafe { unit.shape(&Shape::square(height, width, pass.depth)) };
                 for line in lines {
-                    for row in parts(rows, height) {
-                        let mut columns = parts(strip.width, width);
-                        while let Some(one) = columns.next() {
-                            let other = columns.next();
-                            self.sum(&mut unit, *line, row, &strip, one, other);
-                            let size = [height, width];
-                            self.leave::<U, 0>(&mut unit, *line, row, &strip, one, size);
-                            if let Some(other) = other {
-                                self.leave::<U, 1>(&mut unit, *line, row, &strip, other, size);
+                    for (row, next_row) in couples(rows, height) {
+                        for (column, next_column) in couples(strip.width, width) {
+                            let square = Square {
+                                line: *line,
+                                row,
+                                next_row: next_row.unwrap_or_default(),
+                                column,
+                                next_column: next_column.unwrap_or_default(),
+                            };
+                            let unit = &mut unit;
+                            // SAFETY: the caller's promise; tiles are within the rows and the columns.
+                            unsafe {
+                                match (next_row, next_column) {
+                                    (None, None) => {
+                                        self.square::<U, 1, 1>(unit, &square, &strip, &pass)
+                                    }
+                                    (None, Some(_)) => {
+                                        self.square::<U, 1, 2>(unit, &square, &strip, &pass)
+                                    }
+                                    (Some(_), None) => {
+                                        self.square::<U, 2, 1>(unit, &square, &strip, &pass)
+                                    }
+                                    (Some(_), Some(_)) => {
+                                        self.square::<U, 2, 2>(unit, &square, &strip, &pass)
+                                    }
+                                }
                             }
                         }
                     }
                 }
-                unit.release();
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            unit.release();
+            if self.relu {
+                self.drop_negative(simd, rows, lines);
             }
         }
     }
@@ -132,35 +135,87 @@ impl<T> Panel<'_, T> {
         (0..columns).step_by(wide).map(strip)
     }
 
-    /// The sums of the rows from `row.first` on in one or two tiles.
+    /// The blocks in their order. Where a segment ends with a shorter block, it takes two passes.
+    fn passes(&self) -> impl Iterator<Item = Pass> {
+        let (whole, rest) = (self.segment / SIDE, self.segment % SIDE);
+        let mixed = whole > 0 && rest > 0;
+        let pieces = if mixed { 2 * self.segments } else { 1 };
+        let segments = self.segments;
+        (0..pieces).map(move |piece| {
+            let short = if mixed { piece % 2 == 1 } else { whole == 0 };
+            Pass {
+                segments: match mixed {
+                    true => piece / 2..piece / 2 + 1,
+                    false => 0..segments,
+                },
+                from: if short { whole * SIDE } else { 0 },
+                blocks: if short { rest.min(1) } else { whole },
+                depth: if short { rest.max(1) } else { SIDE },
+                first: piece == 0,
+            }
+        })
+    }
+
+    /// The sums of one, two or four tiles, of `R` rows of them and `C` columns.
     #[inline(always)]
-    unsafe fn sum(
+    unsafe fn square<U: Unit, const R: usize, const C: usize>(
         &self,
-        unit: &mut impl Unit,
-        line: Place,
-        row: Part,
+        unit: &mut U,
+        square: &Square,
         strip: &Strip,
-        one: Part,
-        other: Option<Part>,
+        pass: &Pass,
     ) {
+        let (next_row, next_column) = (square.next_row, square.next_column);
+        let column = strip.first + square.column;
         // SAFETY: the caller's promise.
         unsafe {
-            self.begin::<_, 0>(unit, line, row, strip.first + one.first);
-            if let Some(other) = other {
-                self.begin::<_, 1>(unit, line, row, strip.first + other.first);
+            self.begin::<U, 0>(unit, pass, square.line, square.row, column);
+            if C > 1 {
+                self.begin::<U, 1>(unit, pass, square.line, square.row, column + next_column);
             }
-            for segment in 0..self.segments {
-                let x = line.x + row.first * self.x_stride + segment * self.segment_stride;
-                let w = strip.w + segment * self.segment * strip.w_stride + one.first;
-                let factors = Factors {
-                    a: self.x.add(x),
-                    a_stride: self.x_stride,
-                    b: self.w.add(w),
-                    b_stride: strip.w_stride,
-                    second: other.map(|other| other.first - one.first),
-                    pairs: self.segment,
-                };
-                factors.add(unit);
+            if R > 1 {
+                let row = square.row + next_row;
+                self.begin::<U, 2>(unit, pass, square.line, row, column);
+                if C > 1 {
+                    self.begin::<U, 3>(unit, pass, square.line, row, column + next_column);
+                }
+            }
+            for segment in pass.segments.clone() {
+                let x = square.line.x + square.row * self.x_stride + pass.from;
+                let x = self.x.add(x + segment * self.segment_stride);
+                let row = segment * self.segment + pass.from;
+                let w = self.w.add(strip.w + row * strip.w_stride + square.column);
+                for block in 0..pass.blocks {
+                    let a = x.add(block * pass.depth);
+                    let b = w.add(block * pass.depth * strip.w_stride);
+                    unit.load::<4>(a, self.x_stride);
+                    unit.load::<6>(b, strip.w_stride);
+                    unit.add::<0, 4, 6>();
+                    if C > 1 {
+                        unit.load::<7>(b.add(next_column), strip.w_stride);
+                        unit.add::<1, 4, 7>();
+                    }
+                    if R > 1 {
+                        unit.load::<5>(a.add(next_row * self.x_stride), self.x_stride);
+                        unit.add::<2, 5, 6>();
+                        if C > 1 {
+                            unit.add::<3, 5, 7>();
+                        }
+                    }
+                }
+            }
+            let y = square.line.y + square.row * self.y_stride + column;
+            let y = self.y.add(y);
+            unit.store::<0>(y, self.y_stride);
+            if C > 1 {
+                unit.store::<1>(y.add(next_column), self.y_stride);
+            }
+            if R > 1 {
+                let y = y.add(next_row * self.y_stride);
+                unit.store::<2>(y, self.y_stride);
+                if C > 1 {
+                    unit.store::<3>(y.add(next_column), self.y_stride);
+                }
             }
         }
     }
@@ -170,62 +225,190 @@ impl<T> Panel<'_, T> {
     unsafe fn begin<U: Unit, const SUM: usize>(
         &self,
         unit: &mut U,
+        pass: &Pass,
         line: Place,
-        row: Part,
+        row: usize,
         column: usize,
     ) {
         // SAFETY: the caller's promise; a stride of zero reads the bias for every row.
         unsafe {
-            match self.start {
-                SumStart::Zero => unit.zero::<SUM>(),
-                SumStart::Bias(bias) => unit.load::<SUM>(bias.as_ptr().add(column), 0),
-                SumStart::Target => {
-                    let y = line.y + row.first * self.y_stride + column;
+            match (pass.first, self.start) {
+                (true, SumStart::Zero) => unit.zero::<SUM>(),
+                (true, SumStart::Bias(bias)) => unit.load::<SUM>(bias.as_ptr().add(column), 0),
+                (true, SumStart::Target) | (false, _) => {
+                    let y = line.y + row * self.y_stride + column;
                     unit.load::<SUM>(self.y.add(y), self.y_stride);
                 }
             }
         }
     }
 
-    /// Writes what is fresh of a tile of sums.
+    /// `max(0, ·)` of all sums; what is no number becomes zero, as where sums come vector by vector.
     #[inline(always)]
-    unsafe fn leave<U: Unit, const SUM: usize>(
-        &self,
-        unit: &mut U,
-        line: Place,
-        row: Part,
-        strip: &Strip,
-        column: Part,
-        [height, width]: [usize; 2],
-    ) {
-        let y = line.y + row.first * self.y_stride + strip.first + column.first;
-        // SAFETY: the caller's promise.
-        unsafe {
-            let y = self.y.add(y);
-            if row.first == row.fresh && column.first == column.fresh && !self.relu {
-                return unit.store::<SUM>(y, self.y_stride);
-            }
-            let mut sums = [[0.0f32; SIDE]; SIDE];
-            unit.store::<SUM>(sums.as_mut_ptr().cast(), SIDE);
-            let from = column.fresh - column.first;
-            for (at, sums) in sums[..height]
-                .iter()
-                .enumerate()
-                .skip(row.fresh - row.first)
-            {
-                let y = y.add(at * self.y_stride + from);
-                for (at, sum) in sums[from..width].iter().enumerate() {
-                    // As the vectors of the other tiles have it: what is no number becomes zero.
-                    let keeps = !self.relu || *sum > 0.0;
-                    y.add(at).write(if keeps { *sum } else { 0.0 });
+    unsafe fn drop_negative<S: Simd>(&self, simd: S, rows: usize, lines: &[Place]) {
+        for line in lines {
+            for row in 0..rows {
+                // SAFETY: the caller's promise.
+                let y = unsafe {
+                    let y = self.y.add(line.y + row * self.y_stride);
+                    std::slice::from_raw_parts_mut(y, self.columns)
+                };
+                let (vectors, rest) = S::as_mut_simd_f32s(y);
+                for y in vectors {
+                    *y = simd.max_f32s(*y, simd.splat_f32s(0.0));
+                }
+                for y in rest {
+                    *y = if *y > 0.0 { *y } else { 0.0 };
                 }
             }
         }
     }
 }
 
+impl Row {
+    /// The first `width` numbers of `from`, and zeros.
+    #[inline(always)]
+    fn of(from: &[f32], width: usize) -> Self {
+        match from.first_chunk() {
+            Some(from) if width == SIDE => Self(*from),
+            _ => {
+                let mut row = Self::default();
+                for (to, from) in row.0.iter_mut().zip(&from[..width]) {
+                    *to = *from;
+                }
+                row
+            }
+        }
+    }
+}
+
+/// A factor in tiles, each of whose rows is a line of the cache: for each 16 of its rows or columns one block of pairs after another.
+/// Zeros fill the last block and the last tile.
+#[derive(Debug, Default)]
+pub(super) struct Tiled {
+    rows: Vec<Row>,
+    blocks: usize,
+    /// Rows of a tile.
+    height: usize,
+}
+
+impl Tiled {
+    /// Pairs of a block of sums over `pairs`.
+    pub(super) fn depth(pairs: usize) -> usize {
+        pairs.clamp(1, SIDE)
+    }
+
+    fn empty(tiles: usize, blocks: usize, height: usize) -> Self {
+        let rows = Vec::with_capacity(tiles * blocks * height);
+        Self {
+            rows,
+            blocks,
+            height,
+        }
+    }
+
+    /// The factor of columns, `pairs` rows of `columns` which begin at `row`: a tile has a row per pair and 16 columns.
+    #[inline(always)]
+    pub(super) fn of_columns<'a>(
+        pairs: usize,
+        columns: usize,
+        row: impl Fn(usize) -> &'a [f32],
+    ) -> Self {
+        let depth = Self::depth(pairs);
+        let (tiles, blocks) = (columns.div_ceil(SIDE), pairs.div_ceil(depth));
+        let mut tiled = Self::empty(tiles, blocks, depth);
+        for first in (0..columns).step_by(SIDE) {
+            let width = SIDE.min(columns - first);
+            for pair in 0..blocks * depth {
+                tiled.rows.push(match pair < pairs {
+                    true => Row::of(&row(pair)[first..], width),
+                    false => Row::default(),
+                });
+            }
+        }
+        tiled
+    }
+
+    /// The factor of rows, `pairs` rows of `inner` which begin at `row`, transposed: a tile has a row for 16 of `inner` and a column
+    /// per pair.
+    ///
+    /// # Safety
+    /// The processor has what `U` needs.
+    #[inline(always)]
+    pub(super) unsafe fn of_rows<'a, U: Unit>(
+        pairs: usize,
+        inner: usize,
+        row: impl Fn(usize) -> &'a [f32],
+    ) -> Self {
+        let depth = Self::depth(pairs);
+        let (tiles, blocks) = (inner.div_ceil(SIDE), pairs.div_ceil(depth));
+        let mut tiled = Self::empty(tiles, blocks, SIDE);
+        for first in (0..inner).step_by(SIDE) {
+            let width = SIDE.min(inner - first);
+            for block in (0..blocks * depth).step_by(depth) {
+                let mut lines = [Row::default(); SIDE];
+                for (line, pair) in lines.iter_mut().zip(block..pairs.min(block + depth)) {
+                    *line = Row::of(&row(pair)[first..], width);
+                }
+                // SAFETY: the caller's promise.
+                tiled
+                    .rows
+                    .extend_from_slice(&unsafe { U::transpose(&lines) });
+            }
+        }
+        tiled
+    }
+
+    /// The factor of the rows of a product, `rows` rows of `pairs` which begin at `row`, cut into tiles of `height` rows: a tile has a
+    /// row of each and a column per pair. Blocks come first: in each, all tiles follow one another.
+    #[inline(always)]
+    pub(super) fn of_product<'a>(
+        [rows, pairs, height]: [usize; 3],
+        row: impl Fn(usize) -> &'a [f32],
+    ) -> Self {
+        let tiles = rows.div_ceil(height);
+        let mut tiled = Self::empty(tiles, pairs.div_ceil(SIDE), height);
+        for first in (0..pairs).step_by(SIDE) {
+            let width = SIDE.min(pairs - first);
+            for at in 0..tiles * height {
+                tiled.rows.push(match at < rows {
+                    true => Row::of(&row(at)[first..], width),
+                    false => Row::default(),
+                });
+            }
+        }
+        tiled
+    }
+
+    /// Where block `block` of tile `tile` begins.
+    #[inline(always)]
+    pub(super) fn tile(&self, tile: usize, block: usize) -> *const f32 {
+        let at = (tile * self.blocks + block) * self.height;
+        debug_assert!(at + self.height <= self.rows.len());
+        self.rows.as_ptr().wrapping_add(at).cast()
+    }
+
+    /// Where the tiles of block `block` begin, if blocks come first and there are `tiles` of each.
+    #[inline(always)]
+    pub(super) fn block(&self, block: usize, tiles: usize) -> *const f32 {
+        let at = block * tiles * self.height;
+        self.rows.as_ptr().wrapping_add(at).cast()
+    }
+
+    /// Blocks of pairs.
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks
+    }
+}
+
 /// Floats of `d` that stay in the second-level cache while the rows of the gradient go past it.
 const CACHED: usize = 64 << 10;
+/// Columns of two tiles.
+pub(super) const WIDE: usize = 2 * SIDE;
+
+/// The sums of two tiles by two, which stay in the first-level cache until they are handed on.
+#[repr(align(64))]
+struct Sums([[f32; WIDE]; WIDE]);
 
 impl<U: Update> Outer<'_, U> {
     /// The gradient in tiles; the caller has asserted that everything is as long as it must be.
@@ -234,62 +417,133 @@ impl<U: Update> Outer<'_, U> {
     /// The processor has what `V` needs.
     #[inline(always)]
     pub(super) unsafe fn in_tiles<S: Simd, V: Unit>(&mut self, simd: S) {
+        assert!(self.subset.is_none(), "a subset of pairs");
         let (pairs, inner, columns) = (self.rows, self.inner, self.columns);
-        let mut rows = Vec::with_capacity(pairs * inner);
-        for line in 0..pairs / self.line.max(1) {
-            for place in 0..self.line {
-                let row = &self.x[line * self.line_stride + place * self.x_stride..];
-                rows.extend_from_slice(&row[..inner]);
-            }
-        }
-        let mut x = vec![0.0; inner * pairs];
-        transpose(&rows, pairs, inner, &mut x);
-        let mut unit = V::default();
-        let (height, width) = (inner.min(SIDE), columns.min(SIDE));
         // SAFETY: the caller's promise.
-        unsafe { unit.shape(&Shape::new(height, width, pairs % SIDE)) };
+        let (x, d) = (unsafe { self.x_in_tiles::<V>() }, self.d_in_tiles());
+        let mut unit = V::default();
+        // SAFETY: the caller's promise.
+        unsafe { unit.shape(&Shape::square(SIDE, SIDE, Tiled::depth(pairs))) };
+        let mut sums = Sums([[0.0; WIDE]; WIDE]);
         // All columns of some rows are handed on together, unless `d` is too large to be read for each.
         let together = match pairs * columns {
-            0..=CACHED => columns.next_multiple_of(width),
-            _ => 2 * SIDE,
+            0..=CACHED => columns,
+            _ => WIDE,
         };
-        let tiles: Vec<Part> = parts(columns, width).collect();
-        let mut sums = Vec::new();
-        for tiles in tiles.chunks(together / width) {
-            let (begin, fresh) = (tiles[0].first, tiles[0].fresh);
-            let span = tiles[tiles.len() - 1].first + width - begin;
-            sums.resize(SIDE * span, 0.0);
-            for rows in stretches(self.subset, inner, SIDE) {
-                let first = rows.start.min(inner - height);
-                for tiles in tiles.chunks(2) {
-                    let (one, other) = (tiles[0].first, tiles.get(1).map(|tile| tile.first));
-                    // SAFETY: parts are within `x`, transposed, and `d`.
-                    unsafe {
-                        let factors = Factors {
-                            a: x.as_ptr().wrapping_add(first * pairs),
-                            a_stride: pairs,
-                            b: self.d.as_ptr().wrapping_add(one),
-                            b_stride: columns,
-                            second: other.map(|other| other - one),
-                            pairs,
-                        };
-                        unit.zero::<0>();
-                        unit.zero::<1>();
-                        factors.add(&mut unit);
-                        let to = sums.as_mut_ptr();
-                        unit.store::<0>(to.add(one - begin), span);
-                        if let Some(other) = other {
-                            unit.store::<1>(to.add(other - begin), span);
-                        }
-                    }
-                }
-                for row in rows {
-                    let sums = &sums[(row - first) * span..][fresh - begin..span];
-                    self.update.apply_all(simd, row * columns + fresh, sums);
+        for first in (0..columns).step_by(together) {
+            let last = columns.min(first + together);
+            for k in (0..inner).step_by(WIDE) {
+                let rows = WIDE.min(inner - k);
+                for column in (first..last).step_by(WIDE) {
+                    let width = WIDE.min(last - column);
+                    // SAFETY: the caller's promise.
+                    unsafe { gradient(&mut unit, &x, &d, [k, rows, column, width], &mut sums) };
+                    let place = [k * columns + column, columns, width];
+                    apply_rows(simd, &mut self.update, place, &sums.0[..rows]);
                 }
             }
         }
         // SAFETY: the caller's promise.
         unsafe { unit.release() };
+    }
+
+    /// `x` as the factor of rows.
+    ///
+    /// # Safety
+    /// The processor has what `V` needs.
+    #[inline(always)]
+    pub(super) unsafe fn x_in_tiles<V: Unit>(&self) -> Tiled {
+        let lines = 0..self.rows / self.line.max(1);
+        let begins = lines.flat_map(|line| {
+            let begin = move |place: usize| line * self.line_stride + place * self.x_stride;
+            (0..self.line).map(begin)
+        });
+        let begins: Vec<usize> = begins.collect();
+        // SAFETY: the caller's promise.
+        unsafe { Tiled::of_rows::<V>(self.rows, self.inner, |row| &self.x[begins[row]..]) }
+    }
+
+    /// `d` as the factor of columns.
+    #[inline(always)]
+    pub(super) fn d_in_tiles(&self) -> Tiled {
+        let columns = self.columns;
+        Tiled::of_columns(self.rows, columns, |row| &self.d[row * columns..])
+    }
+}
+
+/// Hands on the first `width` numbers of each row of `sums`, from float `first` on, with `columns` from row to row.
+#[inline(always)]
+pub(super) fn apply_rows<S: Simd>(
+    simd: S,
+    update: &mut impl Update,
+    [first, columns, width]: [usize; 3],
+    sums: &[[f32; WIDE]],
+) {
+    if width == WIDE {
+        // Of rows of a length that the compiler knows no lane is masked.
+        for (row, sums) in sums.iter().enumerate() {
+            update.apply_all(simd, first + row * columns, sums);
+        }
+    } else if width == columns {
+        // Narrow rows follow one another: vectors of them would overlap, and wait for what was written.
+        let mut close = [0.0; WIDE * WIDE];
+        for (sums, to) in sums.iter().zip(close.chunks_exact_mut(width)) {
+            to.copy_from_slice(&sums[..width]);
+        }
+        update.apply_all(simd, first, &close[..sums.len() * width]);
+    } else {
+        for (row, sums) in sums.iter().enumerate() {
+            update.apply_all(simd, first + row * columns, &sums[..width]);
+        }
+    }
+}
+
+/// Leaves in `sums` the gradient of `rows` rows from `k` on and `width` columns from `column` on.
+///
+/// # Safety
+/// The registers have the shape of such sums, and the processor has what `V` needs.
+#[inline(always)]
+unsafe fn gradient<V: Unit>(
+    unit: &mut V,
+    x: &Tiled,
+    d: &Tiled,
+    [k, rows, column, width]: [usize; 4],
+    sums: &mut Sums,
+) {
+    let (top, left) = (k / SIDE, column / SIDE);
+    let (below, beside) = (rows > SIDE, width > SIDE);
+    // SAFETY: the caller's promise; the tiles are within both factors and the sums.
+    unsafe {
+        unit.zero::<0>();
+        unit.zero::<1>();
+        unit.zero::<2>();
+        unit.zero::<3>();
+        for block in 0..x.blocks() {
+            unit.load::<4>(x.tile(top, block), SIDE);
+            unit.load::<6>(d.tile(left, block), SIDE);
+            unit.add::<0, 4, 6>();
+            if beside {
+                unit.load::<7>(d.tile(left + 1, block), SIDE);
+                unit.add::<1, 4, 7>();
+            }
+            if below {
+                unit.load::<5>(x.tile(top + 1, block), SIDE);
+                unit.add::<2, 5, 6>();
+                if beside {
+                    unit.add::<3, 5, 7>();
+                }
+            }
+        }
+        let to: *mut f32 = sums.0.as_mut_ptr().cast();
+        unit.store::<0>(to, WIDE);
+        if beside {
+            unit.store::<1>(to.add(SIDE), WIDE);
+        }
+        if below {
+            unit.store::<2>(to.add(SIDE * WIDE), WIDE);
+            if beside {
+                unit.store::<3>(to.add(SIDE * WIDE + SIDE), WIDE);
+            }
+        }
     }
 }

@@ -72,6 +72,26 @@ pub(crate) trait Update: Sized {
     }
 }
 
+/// An update that moves weights.
+pub(crate) trait Moves: Update {
+    /// The weights.
+    fn weights(&self) -> &[f32];
+}
+
+impl Moves for Plain<'_> {
+    #[inline(always)]
+    fn weights(&self) -> &[f32] {
+        self.weights
+    }
+}
+
+impl Moves for HeavyBallUpdate<'_> {
+    #[inline(always)]
+    fn weights(&self) -> &[f32] {
+        self.weights
+    }
+}
+
 /// Stores the gradient, or adds it to what is there.
 #[derive(Debug)]
 pub(crate) struct Store<'a> {

@@ -6,7 +6,7 @@ use super::constant_columns::{Constant, PartedProduct};
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::sink::Sink;
 use crate::blocked::steps::forward::DenseNode;
-use crate::kernels::{Affine, Packing, SumStart};
+use crate::kernels::{Affine, NextProduct, Packing, SumStart};
 use crate::network::layer::Layer;
 
 /// Floats of the weights of a piece: with as many of the velocity they take an eighth of a second-level cache of a MiB.
@@ -43,6 +43,18 @@ impl Passes<'_> {
         let (mut pairs, mut weight_pairs) = (Vec::new(), Vec::new());
         let shape = [y.len() / layer.outputs, layer.inputs];
         let next = products.along_columns(next, shape, &mut pairs);
+        if self.cpu.instructions().in_tiles(products.precision) {
+            let bias = layer.bias_of(sink.weights()).unwrap_or_default().to_vec();
+            let next = NextProduct {
+                x: next.begin(),
+                x_stride: next.stride,
+                rows: shape[0],
+                start: &bias,
+                y,
+                relu,
+            };
+            return sink.accept_before(self.cpu, &product.varying, layer.weight.clone(), next);
+        }
         let (varying, constant) = (next.parts.map(|parts| parts.varying), Constant::of(&next));
         let mut shared_outputs = vec![0.0; constant.map_or(0, |_| layer.outputs)];
         for first in (0..layer.inputs).step_by(rows) {

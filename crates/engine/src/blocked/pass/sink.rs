@@ -2,7 +2,8 @@
 
 use crate::cpu::Cpu;
 use crate::kernels::{
-    ColumnSubset, HeavyBallUpdate, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update,
+    ColumnSubset, HeavyBallUpdate, MANY_ROWS, Moves, NextProduct, Outer, OuterBlocks, Plain,
+    StepAhead, Store, Update,
 };
 use crate::network::precision::Precision;
 use std::ops::Range;
@@ -122,6 +123,49 @@ impl Sink<'_> {
         }
     }
 
+    /// As [`Sink::accept`] of pairs on one thread, and computes a product `next` with the weights that this leaves; in tiles alone.
+    pub(crate) fn accept_before(
+        &mut self,
+        cpu: &Cpu,
+        product: &Product<'_>,
+        range: Range<usize>,
+        next: NextProduct<'_>,
+    ) {
+        match self {
+            Self::Plain {
+                weights,
+                rate,
+                decay,
+            } => {
+                let update = Plain {
+                    weights: &mut weights[range],
+                    rate: *rate,
+                    decay: *decay,
+                };
+                run_ahead(cpu, product, update, next);
+            }
+            Self::HeavyBall {
+                weights,
+                velocity,
+                rate,
+                momentum,
+                decay,
+                fresh,
+            } => {
+                let update = HeavyBallUpdate {
+                    weights: &mut weights[range.clone()],
+                    velocity: &mut velocity[range],
+                    rate: *rate,
+                    momentum: *momentum,
+                    decay: *decay,
+                    fresh: *fresh,
+                };
+                run_ahead(cpu, product, update, next);
+            }
+            Self::Gradient { .. } => unreachable!("a step ahead of weights that stay"),
+        }
+    }
+
     /// Takes `values` as the gradient of the parameters in `range`.
     pub(crate) fn settle(&mut self, cpu: &Cpu, range: Range<usize>, values: &[f32]) {
         let product = Product {
@@ -159,6 +203,24 @@ impl Sink<'_> {
             self.accept(cpu, &product, range, 1);
         }
     }
+}
+
+/// Computes the gradient and the product after its update.
+fn run_ahead<U: Moves>(cpu: &Cpu, product: &Product<'_>, update: U, next: NextProduct<'_>) {
+    let gradient = Outer {
+        x: product.x,
+        x_stride: product.x_stride,
+        line: product.rows,
+        line_stride: 0,
+        subset: product.subset,
+        d: product.d,
+        rows: product.rows,
+        inner: product.inner,
+        columns: product.columns,
+        update,
+    };
+    let step = StepAhead { gradient, next };
+    cpu.instructions().multiply(product.precision, step);
 }
 
 /// Computes rows `range` of the gradient, cut into `pieces` that threads share.
