@@ -50,6 +50,22 @@ pub(crate) struct Product<'a> {
 }
 
 impl<'a> Product<'a> {
+    /// Rows `range` of the gradient.
+    fn rows_of_gradient<U>(&self, range: Range<usize>, update: U) -> Outer<'a, U> {
+        Outer {
+            x: self.x.get(range.start..).unwrap_or_default(),
+            x_stride: self.x_stride,
+            line: self.rows,
+            line_stride: 0,
+            subset: self.subset.map(|subset| subset.part(range.clone())),
+            d: self.d,
+            rows: self.rows,
+            inner: range.len(),
+            columns: self.columns,
+            update,
+        }
+    }
+
     /// The sum of the rows of `d` `[_, columns]`, each times one of `ones`, of which there are as many or more: the gradient of a bias.
     pub(crate) fn sum_of_rows(d: &'a [f32], columns: usize, ones: &'a [f32]) -> Self {
         let rows = d.len() / columns;
@@ -82,45 +98,21 @@ impl Sink<'_> {
         range: Range<usize>,
         pieces: usize,
     ) {
-        match self {
-            Self::Plain {
-                weights,
-                rate,
-                decay,
-            } => {
-                let update = Plain {
-                    weights: &mut weights[range],
-                    rate: *rate,
-                    decay: *decay,
-                };
-                run(cpu, product, 0..product.inner, update, pieces);
-            }
-            Self::HeavyBall {
-                weights,
-                velocity,
-                rate,
-                momentum,
-                decay,
-                fresh,
-            } => {
-                let update = HeavyBallUpdate {
-                    weights: &mut weights[range.clone()],
-                    velocity: &mut velocity[range],
-                    rate: *rate,
-                    momentum: *momentum,
-                    decay: *decay,
-                    fresh: *fresh,
-                };
-                run(cpu, product, 0..product.inner, update, pieces);
-            }
-            Self::Gradient { gradient, add, .. } => {
-                let update = Store {
-                    gradient: &mut gradient[range],
-                    add: *add,
-                };
-                run(cpu, product, 0..product.inner, update, pieces);
-            }
+        if let Self::Gradient { gradient, add, .. } = self {
+            let update = Store {
+                gradient: &mut gradient[range],
+                add: *add,
+            };
+            return run(cpu, product, 0..product.inner, update, pieces);
         }
+        self.move_by(
+            range,
+            Whole {
+                cpu,
+                product,
+                pieces,
+            },
+        );
     }
 
     /// As [`Sink::accept`] of pairs on one thread, and computes a product `next` with the weights that this leaves; in tiles alone.
@@ -131,6 +123,11 @@ impl Sink<'_> {
         range: Range<usize>,
         next: NextProduct<'_>,
     ) {
+        self.move_by(range, Ahead { cpu, product, next });
+    }
+
+    /// Has `work` move the parameters in `range`.
+    fn move_by(&mut self, range: Range<usize>, work: impl MovingWork) {
         match self {
             Self::Plain {
                 weights,
@@ -142,7 +139,7 @@ impl Sink<'_> {
                     rate: *rate,
                     decay: *decay,
                 };
-                run_ahead(cpu, product, update, next);
+                work.with(update);
             }
             Self::HeavyBall {
                 weights,
@@ -160,9 +157,9 @@ impl Sink<'_> {
                     decay: *decay,
                     fresh: *fresh,
                 };
-                run_ahead(cpu, product, update, next);
+                work.with(update);
             }
-            Self::Gradient { .. } => unreachable!("a step ahead of weights that stay"),
+            Self::Gradient { .. } => unreachable!("a gradient that is kept moves nothing"),
         }
     }
 
@@ -205,22 +202,41 @@ impl Sink<'_> {
     }
 }
 
-/// Computes the gradient and the product after its update.
-fn run_ahead<U: Moves>(cpu: &Cpu, product: &Product<'_>, update: U, next: NextProduct<'_>) {
-    let gradient = Outer {
-        x: product.x,
-        x_stride: product.x_stride,
-        line: product.rows,
-        line_stride: 0,
-        subset: product.subset,
-        d: product.d,
-        rows: product.rows,
-        inner: product.inner,
-        columns: product.columns,
-        update,
-    };
-    let step = StepAhead { gradient, next };
-    cpu.instructions().multiply(product.precision, step);
+/// What ends in an update of parameters.
+trait MovingWork {
+    fn with<U: Moves + Send>(self, update: U);
+}
+
+/// A gradient, in pieces that threads share.
+struct Whole<'a> {
+    cpu: &'a Cpu,
+    product: &'a Product<'a>,
+    pieces: usize,
+}
+
+impl MovingWork for Whole<'_> {
+    fn with<U: Moves + Send>(self, update: U) {
+        let all = 0..self.product.inner;
+        run(self.cpu, self.product, all, update, self.pieces);
+    }
+}
+
+/// A gradient, and the product after its update.
+struct Ahead<'a> {
+    cpu: &'a Cpu,
+    product: &'a Product<'a>,
+    next: NextProduct<'a>,
+}
+
+impl MovingWork for Ahead<'_> {
+    fn with<U: Moves + Send>(self, update: U) {
+        let step = StepAhead {
+            gradient: self.product.rows_of_gradient(0..self.product.inner, update),
+            next: self.next,
+        };
+        let precision = self.product.precision;
+        self.cpu.instructions().multiply(precision, step);
+    }
 }
 
 /// Computes rows `range` of the gradient, cut into `pieces` that threads share.
@@ -240,18 +256,7 @@ fn run<U: Update + Send>(
         );
         return;
     }
-    let part = Outer {
-        x: product.x.get(range.start..).unwrap_or_default(),
-        x_stride: product.x_stride,
-        line: product.rows,
-        line_stride: 0,
-        subset: product.subset.map(|subset| subset.part(range.clone())),
-        d: product.d,
-        rows: product.rows,
-        inner: range.len(),
-        columns: product.columns,
-        update,
-    };
+    let part = product.rows_of_gradient(range, update);
     if product.rows >= MANY_ROWS && product.inner > 1 {
         cpu.instructions()
             .multiply(product.precision, OuterBlocks(part));

@@ -2,19 +2,13 @@
 //! after in memory that the units of a cube share.
 
 use super::lstm::{LstmAt, tanh};
-use super::lstm_staged::add_products_of_state;
+use super::lstm_staged::{TILE, UNITS, add_products_of_state};
 use crate::stacked::batches::part::{Slot, Tile, tile_at};
 use crate::stacked::device::launch::shared_floats;
 use crate::stacked::device::tuning::tuned;
 use crate::stacked::layers::product::share;
 use cubecl::client::Client;
 use cubecl::prelude::*;
-
-/// Most examples of a cube. Each cube reads all weights at every position, so that fewer cubes read less.
-const TILE: usize = 10;
-
-/// Most units of a cube.
-const UNITS: usize = 512;
 
 /// How a cube goes back through the positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -10,10 +10,10 @@ use cubecl::client::Client;
 use cubecl::prelude::*;
 
 /// Most examples of a cube. Each cube reads all weights at every position, so that fewer cubes read less.
-const TILE: usize = 10;
+pub(super) const TILE: usize = 10;
 
-/// Most units of a cube: each keeps the sums of a vector of one gate for all examples of the cube in registers.
-const UNITS: usize = 512;
+/// Most units of a cube: each keeps the sums of a vector for all examples of the cube in registers.
+pub(super) const UNITS: usize = 512;
 
 /// How a cube goes through the positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
