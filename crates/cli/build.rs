@@ -1,7 +1,8 @@
-//! Finds the commit that the program is built from, for `environment.json`; without git there is none. Makes the program smaller
-//! where the linker can.
+//! Finds the commit that the program is built from, for `environment.json`; without git there is none. Makes the program smaller:
+//! by the linker, where it can, and by a schema of the settings without line breaks.
 
 use std::env;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,6 +14,7 @@ fn main() {
         println!("cargo::rerun-if-changed={}", log.display());
     }
     println!("cargo::rerun-if-changed=build.rs");
+    keep_in_one_line(Path::new("../../docs/reference/settings.json"));
     if let Some(commit) = given().or_else(asked_of_git) {
         println!("cargo::rustc-env=MESHFOLD_COMMIT={commit}");
     }
@@ -24,6 +26,17 @@ fn main() {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }
+}
+
+/// Writes the JSON of `path`, which has a value a line, in one line to a file of its name.
+fn keep_in_one_line(path: &Path) {
+    println!("cargo::rerun-if-changed={}", path.display());
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let line: String = text.lines().map(str::trim).collect();
+    let folder = env::var_os("OUT_DIR").expect("cargo names a folder");
+    let name = path.file_name().expect("it is a file");
+    fs::write(Path::new(&folder).join(name), line).expect("the folder can be written to");
 }
 
 /// Has the linker keep one copy of functions whose instructions are the same.
@@ -40,7 +53,7 @@ fn serves(argument: &str) -> bool {
 fn try_out(argument: &str) -> Option<bool> {
     let folder = env::var_os("OUT_DIR")?;
     let source = Path::new(&folder).join("smallest.rs");
-    std::fs::write(&source, "fn main() {}").ok()?;
+    fs::write(&source, "fn main() {}").ok()?;
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let mut compiler = Command::new(env::var_os("RUSTC")?);
     compiler.args(["--target", &env::var("TARGET").ok()?]);

@@ -156,6 +156,7 @@ impl From<ReproductionError> for Failure {
                 Self::Refused(report) => Self::Refused(report.wrap_err(format!("row {row}"))),
                 mistakes => mistakes,
             },
+            ReproductionError::Form(mistake) => Self::from(*mistake),
             _ => Self::refused(error),
         }
     }

@@ -32,4 +32,5 @@ pub(crate) mod tree;
 mod tree_access;
 mod variant;
 pub(crate) mod variation;
+pub(crate) mod written;
 mod yaml_error;

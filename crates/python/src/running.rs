@@ -145,8 +145,7 @@ impl Planned {
             run.set_item("name", &plan.config.name)?;
             run.set_item("rounds", plan.config.rounds)?;
             run.set_item("settings", Value::from(plan.settings()).to_string())?;
-            let config = serde_json::to_value(&plan.config).unwrap_or_default();
-            run.set_item("config", config.to_string())?;
+            run.set_item("config", plan.config.to_json().to_string())?;
             let folder = plan.folder(&self.options.results);
             run.set_item("folder", folder)?;
             Ok(run)

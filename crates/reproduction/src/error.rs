@@ -18,13 +18,8 @@ pub enum ReproductionError {
         source: std::io::Error,
     },
     /// The file is not one of rows.
-    #[error("{}: {reason}", .path.display())]
-    Form {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        reason: String,
-    },
+    #[error(transparent)]
+    Form(Box<ConfigError>),
     /// A row contradicts itself.
     #[error("{}: row {row}: {reason}", .path.display())]
     Row {

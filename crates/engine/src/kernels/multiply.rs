@@ -29,7 +29,7 @@ pub(crate) trait Multiply: Copy {
     /// `sum` and the products of the terms that the lanes of `a` and `b` hold.
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s;
 
-    /// Computes `product` in a function of its own: kernels that have a product in common share its code.
+    /// Computes `product` in a function of its own, compiled for `simd`: kernels that have a product in common share its code.
     #[inline(never)]
     fn compute_apart<S: Simd>(self, simd: S, product: impl ProductKernel) {
         simd.vectorize(By(self, product));
@@ -37,7 +37,7 @@ pub(crate) trait Multiply: Copy {
 }
 
 /// A product by one way of multiplying.
-pub(super) struct By<M, K>(pub(super) M, pub(super) K);
+struct By<M, K>(M, K);
 
 impl<M: Multiply, K: ProductKernel> WithSimd for By<M, K> {
     type Output = ();

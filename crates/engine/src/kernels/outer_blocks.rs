@@ -32,7 +32,7 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
         let Self(mut product) = self;
         if const { M::TILES } {
             // They have blocks of their own.
-            return product.compute(simd, multiply);
+            return multiply.compute_apart(simd, product);
         }
         let (inner, all) = (product.inner, product.columns);
         if product.rows == 0 || inner == 0 || all == 0 {

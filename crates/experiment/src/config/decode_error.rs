@@ -8,39 +8,48 @@ use crate::config::brief::{brief, quoted};
 use crate::config::fault::ConfigFault;
 use crate::config::place::Place;
 
-/// A value that does not fit its type: the fault, and the way to the value from inside out.
+/// A value that does not fit its type. It is a pointer: every reader of a field hands it on.
 #[derive(Debug)]
-pub(crate) struct DecodeError {
-    fault: Box<ConfigFault>,
+pub(crate) struct DecodeError(Box<Unfit>);
+
+/// The fault, and the way to the value from inside out.
+#[derive(Debug)]
+struct Unfit {
+    fault: ConfigFault,
     place: Option<Place>,
     path: Vec<String>,
 }
 
 impl DecodeError {
     pub(crate) fn new(fault: ConfigFault) -> Self {
-        Self {
-            fault: Box::new(fault),
+        Self(Box::new(Unfit {
+            fault,
             place: None,
             path: Vec::new(),
-        }
+        }))
     }
 
     /// The fault lies at `place`, unless a narrower place is known.
     pub(crate) fn at(mut self, place: Place) -> Self {
-        self.place.get_or_insert(place);
+        self.0.place.get_or_insert(place);
         self
     }
 
     /// The fault lies below `part`.
     pub(crate) fn below(mut self, part: impl Into<String>) -> Self {
-        self.path.push(part.into());
+        self.0.path.push(part.into());
         self
     }
 
     /// The fault, where it lies, and the dotted path of the value.
-    pub(crate) fn into_parts(mut self) -> (ConfigFault, Option<Place>, String) {
-        self.path.reverse();
-        (*self.fault, self.place, self.path.join("."))
+    pub(crate) fn into_parts(self) -> (ConfigFault, Option<Place>, String) {
+        let Unfit {
+            fault,
+            place,
+            mut path,
+        } = *self.0;
+        path.reverse();
+        (fault, place, path.join("."))
     }
 }
 
@@ -70,7 +79,7 @@ impl std::error::Error for DecodeError {}
 
 impl Display for DecodeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.fault.fmt(f)
+        self.0.fault.fmt(f)
     }
 }
 

@@ -12,13 +12,11 @@ use std::fmt;
 
 use crate::config::client_view::ClientView;
 use crate::config::error::ConfigError;
-use crate::config::fault::ConfigFault;
 use crate::config::initial_models::InitialModels;
 use crate::config::quantity::Quantity;
-use crate::config::reader;
 use crate::config::seeds::Seeds;
 use crate::config::source::ExperimentSource;
-use crate::config::tree::Node;
+use crate::config::written;
 use crate::network::SimulatedNetwork;
 
 /// One run as it is carried out: an experiment without its `sweep`, every default filled in.
@@ -303,15 +301,17 @@ impl RunConfig {
     /// # Errors
     /// [`ConfigError`], pointing into the text.
     pub fn read(source: &ExperimentSource) -> Result<Self, ConfigError> {
-        let tree = Node::read(source.text(), 0, 0)
-            .map_err(|unread| ConfigFault::Syntax(unread.message).at(source, unread.place, ""))?;
-        reader::read(&tree, source)
+        source.parse()
+    }
+
+    /// The configuration as JSON, with the keys of the YAML.
+    pub fn to_json(&self) -> serde_json::Value {
+        written::json(self)
     }
 
     /// The configuration as YAML, as `config.yaml` holds it.
     pub fn to_yaml(&self) -> String {
-        serde_yaml::to_string(self)
-            .expect("a configuration holds text, finite numbers, lists and maps alone")
+        written::yaml(self)
     }
 }
 

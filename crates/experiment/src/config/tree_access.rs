@@ -22,20 +22,18 @@ impl<'de> Items<'de> {
             items: items.iter().enumerate(),
         };
         let read = visitor.visit_seq(&mut access)?;
-        match access.next() {
-            None => Ok(read),
-            Some((index, extra)) => {
-                let (found, needed) = (
-                    format!("{} entries", items.len()),
-                    format!("a list of {index}"),
-                );
-                Err(DecodeError::new(ConfigFault::WrongType { found, needed }).at(extra.place))
-            }
-        }
+        access.expect_end(items.len()).map(|()| read)
     }
-}
 
-impl<'de> Items<'de> {
+    /// The error of the first item that nobody has read, of `length`.
+    fn expect_end(mut self, length: usize) -> Result<(), DecodeError> {
+        let Some((index, extra)) = self.next() else {
+            return Ok(());
+        };
+        let (found, needed) = (format!("{length} entries"), format!("a list of {index}"));
+        Err(DecodeError::new(ConfigFault::WrongType { found, needed }).at(extra.place))
+    }
+
     /// The next item that is left, with its place in the list.
     fn next(&mut self) -> Option<(usize, &'de Node)> {
         self.items.find(|(_, item)| item.is_left())
@@ -69,35 +67,31 @@ pub(crate) struct Entries<'de> {
 }
 
 impl<'de> Entries<'de> {
-    pub(crate) fn of(entries: &'de [Entry]) -> Self {
-        Self {
-            entries: entries.iter(),
-            current: None,
-        }
-    }
-
     /// Lets `visitor` read all of `entries`; one that takes the first alone would ignore the others.
     pub(crate) fn visit<V: Visitor<'de>>(
         entries: &'de [Entry],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        let mut access = Self::of(entries);
+        let mut access = Self {
+            entries: entries.iter(),
+            current: None,
+        };
         let read = visitor.visit_map(&mut access)?;
-        match access.next() {
-            None => Ok(read),
-            Some(extra) => {
-                let found = entries.iter().map(|entry| entry.key.clone()).collect();
-                Err(DecodeError::new(ConfigFault::OneChoice {
-                    found,
-                    known: Vec::new(),
-                })
-                .at(extra.key_place))
-            }
-        }
+        access.expect_end(entries).map(|()| read)
     }
-}
 
-impl<'de> Entries<'de> {
+    /// The error of the first of `entries` that nobody has read.
+    fn expect_end(mut self, entries: &[Entry]) -> Result<(), DecodeError> {
+        let Some(extra) = self.next() else {
+            return Ok(());
+        };
+        let unfit = DecodeError::new(ConfigFault::OneChoice {
+            found: entries.iter().map(|entry| entry.key.clone()).collect(),
+            known: Vec::new(),
+        });
+        Err(unfit.at(extra.key_place))
+    }
+
     /// The next entry that is left.
     fn next(&mut self) -> Option<&'de Entry> {
         self.entries.find(|entry| entry.value.is_left())

@@ -177,7 +177,7 @@ impl<'de> Deserializer<'de> for Bare {
     type Error = DecodeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_map(Entries::of(&[]))
+        Entries::visit(&[], visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {

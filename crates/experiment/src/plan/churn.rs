@@ -11,6 +11,7 @@ use crate::config::reader;
 use crate::config::source::ExperimentSource;
 use crate::config::sweep;
 use crate::config::variation::joined;
+use crate::config::written;
 use crate::plan::memory;
 
 /// Bytes that a node takes for each ring, and once besides. Measured: 110 to 330.
@@ -37,7 +38,7 @@ impl ChurnRun {
 
     /// The configuration as YAML, defaults included.
     pub fn to_yaml(&self) -> String {
-        serde_yaml::to_string(&self.churn).expect("plain settings are YAML")
+        written::yaml(&self.churn)
     }
 }
 

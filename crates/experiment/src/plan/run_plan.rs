@@ -113,8 +113,7 @@ impl RunPlan {
 
     /// The settings that the sweep varies, by their paths, with the values of this run; empty if there is no sweep.
     pub fn settings(&self) -> Map<String, Value> {
-        // A configuration is a tree of plain values, which JSON can hold.
-        let config = serde_json::to_value(&self.config).unwrap_or_default();
+        let config = self.config.to_json();
         let value = |path: &str| {
             let pointer = format!("/{}", path.replace('.', "/"));
             config.pointer(&pointer).cloned().unwrap_or_default()

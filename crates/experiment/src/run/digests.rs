@@ -6,6 +6,7 @@ use meshfold_data::{DatasetConfig, DatasetSummary, Splits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::config::written;
 use crate::plan::run_plan::RunPlan;
 use crate::results::run_error::RunError;
 
@@ -101,7 +102,7 @@ fn words<const N: usize>(parts: [(bool, &str); N]) -> Option<String> {
 
 /// The name of a dataset in a configuration.
 pub(crate) fn name_of(dataset: &DatasetConfig) -> String {
-    let value = serde_json::to_value(dataset).expect("settings have text keys");
+    let value = written::json(dataset);
     match value {
         Value::Object(choice) => choice.into_iter().next().map(|(name, _)| name),
         Value::String(name) => Some(name),
