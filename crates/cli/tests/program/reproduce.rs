@@ -255,5 +255,13 @@ fn rows_that_cannot_be_are_refused_by_name() {
         "wrong.yaml",
         &ROWS.replace("claims: [{order", "claim: [{order"),
     );
-    refused("reproduce --rows wrong.yaml", &["wrong.yaml", "claim"]);
+    refused(
+        "reproduce --rows wrong.yaml",
+        &[
+            "unknown key `claim`",
+            "wrong.yaml:",
+            "claim: [{order",
+            "did you mean `claims`?",
+        ],
+    );
 }
