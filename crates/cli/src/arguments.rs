@@ -1,135 +1,14 @@
-//! The command line: its commands, and what several of them take.
+//! What several commands take.
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, value_parser};
+use clap::{Args, value_parser};
 use meshfold_data::DataFolder;
 use meshfold_engine::{Device, DeviceRequest, Instructions, Ranks};
 use meshfold_experiment::{ConfigError, ExperimentSource};
 
-use crate::commands::churn::ChurnArguments;
-use crate::commands::completions::CompletionsArguments;
-use crate::commands::data::DataCommand;
-use crate::commands::devices::DevicesArguments;
-use crate::commands::figure::FigureArguments;
-use crate::commands::manage::RunsArguments;
-use crate::commands::overlay::OverlayArguments;
-use crate::commands::partition::PartitionArguments;
-use crate::commands::report::ReportArguments;
-use crate::commands::reproduce::ReproduceArguments;
-use crate::commands::settings::SettingsArguments;
-use crate::commands::speedup::SpeedupArguments;
-use crate::commands::status::StatusArguments;
-use crate::commands::submit::SubmitArguments;
-use crate::commands::tabulate::TableArguments;
-use crate::commands::tensorboard::TensorboardArguments;
-use crate::commands::watch::WatchArguments;
 use crate::failure::Failure;
-use crate::selection::Selection;
 use crate::terminal;
-
-/// Simulate decentralized federated learning, with the models of all clients in one array.
-#[derive(Debug, Parser)]
-#[command(version, propagate_version = true, max_term_width = 100)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-    /// Say more of what happens; twice for everything
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Run an experiment, or all runs of its sweep; finished runs are skipped, interrupted ones resumed
-    Run(RunArguments),
-    /// Submit the runs of an experiment to Slurm, those that are missing
-    Submit(SubmitArguments),
-    /// Show how the runs of an experiment stand: finished, running and where, failed and why
-    Status(StatusArguments),
-    /// Show what an experiment would do: runs, rows, parameters, memory, steps and bytes per round
-    Plan(PlanArguments),
-    /// Show an overlay's figures: degrees, spectrum, how fast it mixes
-    Overlay(OverlayArguments),
-    /// Show how much several servers speed a round up over one (P-FedAvg, Fig. 2)
-    Speedup(SpeedupArguments),
-    /// Simulate how an overlay's nodes join, leave, fail and find each other again
-    Churn(ChurnArguments),
-    /// Show who owns how many training examples of which label
-    Partition(PartitionArguments),
-    /// Print all settings of an experiment: a JSON Schema for editors, or a page of Markdown
-    Settings(SettingsArguments),
-    /// List, fetch and check datasets
-    #[command(subcommand)]
-    Data(DataCommand),
-    /// List the devices that this program can run on here
-    Devices(DevicesArguments),
-    /// List runs, compare two of them, or remove some
-    Runs(RunsArguments),
-    /// Write one HTML report about one run or several
-    Report(ReportArguments),
-    /// Compare what the papers state with runs of this program, on one page
-    Reproduce(ReproduceArguments),
-    /// Show a page in the browser that follows runs as they go
-    Watch(WatchArguments),
-    /// Compare finished runs in a table: mean, spread and 95 % interval over seeds
-    Table(TableArguments),
-    /// Draw finished runs as a figure for print: mean over seeds with its 95 % interval
-    Figure(FigureArguments),
-    /// Write runs as event files for TensorBoard
-    Tensorboard(TensorboardArguments),
-    /// Print a completion script for a shell
-    Completions(CompletionsArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunArguments {
-    #[command(flatten)]
-    pub(crate) experiment: ExperimentArguments,
-    #[command(flatten)]
-    pub(crate) device: DeviceArguments,
-    /// Folder of all results
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub(crate) results: PathBuf,
-    /// Run again what is finished
-    #[arg(long)]
-    pub(crate) again: bool,
-    #[command(flatten)]
-    pub(crate) selection: Selection,
-    /// Most runs of a sweep at the same time [default: as many as there is room for]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
-    pub(crate) at_once: Option<u16>,
-    /// Write event files for TensorBoard while runs go on, to DIR/NAME/LABEL [default DIR: tensorboard in the folder of all
-    /// results]
-    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
-    pub(crate) tensorboard: Option<Option<PathBuf>>,
-    /// Show no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    /// Write no page that compares the runs; `meshfold report` writes it later
-    #[arg(long)]
-    pub(crate) no_report: bool,
-    /// Print one JSON object per run, one a line, in place of the table
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PlanArguments {
-    #[command(flatten)]
-    pub(crate) experiment: ExperimentArguments,
-    #[command(flatten)]
-    pub(crate) device: DeviceArguments,
-    /// Take the published sizes of a dataset whose files are missing
-    #[arg(long)]
-    pub(crate) without_data: bool,
-    /// Plan each run over N MPI ranks: edges cut, bytes between ranks, and memory of the rank that holds most
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=4096))]
-    pub(crate) ranks: Option<u16>,
-    /// Print one JSON object per run, one a line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
 
 /// An experiment and what is changed of it.
 #[derive(Debug, Args)]
@@ -266,16 +145,5 @@ impl DeviceArguments {
                 ))
             })?;
         Ok(threads)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
     }
 }

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use meshfold_experiment::Own;
 
-use crate::arguments::{Arguments, Command};
+use crate::command_line::{Command, CommandLine};
 use crate::commands::{
     churn, completions, data, devices, figure, manage, overlay, partition, plan, report, reproduce,
     run, settings, speedup, status, submit, tabulate, tensorboard, watch,
@@ -17,10 +17,10 @@ use crate::{allocator, signals, terminal};
 /// It takes mimalloc as the allocator of the process.
 pub fn program(own: Own) -> ExitCode {
     allocator::return_memory_soon();
-    let arguments = Arguments::parse();
-    terminal::prepare(arguments.verbose);
+    let line = CommandLine::parse();
+    terminal::prepare(line.verbose);
     signals::outlive_file_size_limit();
-    let done = match &arguments.command {
+    let done = match &line.command {
         Command::Run(arguments) => run::run(arguments, &own),
         Command::Submit(arguments) => submit::submit(arguments, &own),
         Command::Status(arguments) => status::status(arguments, &own),
@@ -39,7 +39,9 @@ pub fn program(own: Own) -> ExitCode {
         Command::Table(arguments) => tabulate::tabulate(arguments),
         Command::Figure(arguments) => figure::figure(arguments),
         Command::Tensorboard(arguments) => tensorboard::tensorboard(arguments),
-        Command::Completions(arguments) => completions::completions(arguments),
+        Command::Completions(arguments) => {
+            completions::completions(arguments, CommandLine::command())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

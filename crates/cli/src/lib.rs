@@ -14,6 +14,7 @@
 
 mod allocator;
 mod arguments;
+mod command_line;
 mod commands;
 mod dispatch;
 mod failure;

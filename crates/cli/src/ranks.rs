@@ -1,12 +1,13 @@
 //! One run over the ranks that `mpirun` or `srun` started (feature `mpi`).
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use meshfold_data::{DataFolder, Examples};
 use meshfold_engine::{Device, Ranks, Sent, WeakRanks};
 use meshfold_experiment::{RunPlan, SharedDatasets, expect_same_plans, follow};
 
-use crate::arguments::RunArguments;
+use crate::arguments::DeviceArguments;
 use crate::failure::Failure;
 use crate::interruption::Interruption;
 use crate::terminal;
@@ -44,11 +45,11 @@ pub(crate) fn end_after_bug() {
 ///
 /// # Errors
 /// [`Failure::Refused`] if the program or the machine lacks it; of several ranks that is rank 0's to say.
-pub(crate) fn device(arguments: &RunArguments) -> Result<Device, Failure> {
+pub(crate) fn device(arguments: &DeviceArguments) -> Result<Device, Failure> {
     let Some(ranks) = of_this_command()? else {
-        return arguments.device.open();
+        return arguments.open();
     };
-    match arguments.device.open_over(ranks.clone()) {
+    match arguments.open_over(ranks.clone()) {
         Ok(device) => Ok(device),
         Err(failure) if ranks.leads() => Err(failure),
         Err(Failure::OfRankZero) => Err(Failure::OfRankZero),
@@ -80,12 +81,12 @@ pub(crate) fn agreed<T>(
     Ok(planned)
 }
 
-/// Takes part in the runs of rank 0.
+/// Takes part in the runs of rank 0, whose results go to `results`.
 ///
 /// # Errors
 /// Never: a rank that cannot go on ends all of them.
 pub(crate) fn take_part(
-    arguments: &RunArguments,
+    results: &Path,
     device: &Device,
     plans: &[RunPlan],
     folder: &DataFolder,
@@ -93,10 +94,7 @@ pub(crate) fn take_part(
     let _asked = Interruption::listen()?;
     let datasets = SharedDatasets::new(plans, folder);
     let data = |index, see: &mut dyn FnMut(&Examples)| datasets.in_pieces(index, see);
-    if let (Err(error), Some(ranks)) = (
-        follow(plans, &arguments.results, device, data),
-        device.ranks(),
-    ) {
+    if let (Err(error), Some(ranks)) = (follow(plans, results, device, data), device.ranks()) {
         ranks.abort(&error.to_string());
     }
     device.ranks().map(sent_by_all);

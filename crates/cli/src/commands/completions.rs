@@ -2,10 +2,9 @@
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::arguments::Arguments;
 use crate::failure::Failure;
 
 #[derive(Debug, Args)]
@@ -14,18 +13,16 @@ pub(crate) struct CompletionsArguments {
     shell: Shell,
 }
 
-/// Prints the completion script of a shell.
+/// Prints the completion script of a shell for the command line `line`.
 ///
 /// # Errors
 /// [`Failure::Unread`] if nobody reads it.
-pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<(), Failure> {
+pub(crate) fn completions(
+    arguments: &CompletionsArguments,
+    mut line: Command,
+) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(
-        arguments.shell,
-        &mut Arguments::command(),
-        "meshfold",
-        &mut script,
-    );
+    clap_complete::generate(arguments.shell, &mut line, "meshfold", &mut script);
     std::io::stdout().lock().write_all(&script)?;
     Ok(())
 }

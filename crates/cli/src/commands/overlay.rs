@@ -332,17 +332,23 @@ fn yes(fact: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::arguments::Arguments;
+    use super::*;
     use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        _overlay: OverlayArguments,
+    }
 
     #[test]
     fn an_overlay_comes_from_a_file_or_from_the_command_line() {
-        let read = |line: &str| Arguments::try_parse_from(line.split(' ')).is_ok();
-        assert!(read("meshfold overlay a.yaml --set seed=3"));
-        assert!(read("meshfold overlay --topology ring --nodes 10 --seed 4"));
-        assert!(!read("meshfold overlay"));
-        assert!(read("meshfold overlay --topology ring"));
-        assert!(!read("meshfold overlay a.yaml --topology ring --nodes 10"));
-        assert!(!read("meshfold overlay --topology ring --nodes 0"));
+        let read = |line: &str| Line::try_parse_from(line.split(' ')).is_ok();
+        assert!(read("overlay a.yaml --set seed=3"));
+        assert!(read("overlay --topology ring --nodes 10 --seed 4"));
+        assert!(!read("overlay"));
+        assert!(read("overlay --topology ring"));
+        assert!(!read("overlay a.yaml --topology ring --nodes 10"));
+        assert!(!read("overlay --topology ring --nodes 0"));
     }
 }

@@ -2,18 +2,36 @@
 
 use std::io::Write;
 
+use clap::{Args, value_parser};
 use meshfold_experiment::{
     OverRanks, Own, PlanSummary, RunPlan, brief, plan_elsewhere, plan_on, plan_without_data,
     warnings,
 };
 use serde::Serialize;
 
-use crate::arguments::PlanArguments;
+use crate::arguments::{DeviceArguments, ExperimentArguments};
 use crate::failure::Failure;
 use crate::figures::{bytes, count, eigenvalue};
 use crate::json_lines;
 use crate::table::{Column, Table};
 use crate::terminal;
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+    #[command(flatten)]
+    device: DeviceArguments,
+    /// Take the published sizes of a dataset whose files are missing
+    #[arg(long)]
+    without_data: bool,
+    /// Plan each run over N MPI ranks: edges cut, bytes between ranks, and memory of the rank that holds most
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=4096))]
+    ranks: Option<u16>,
+    /// Print one JSON object per run, one a line
+    #[arg(long)]
+    json: bool,
+}
 
 const COLUMNS: [Column<'_>; 9] = [
     Column::Text("run"),

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::{Args, value_parser};
 use meshfold_comparison::{Grid, Table as Comparisons};
 use meshfold_data::DataFolder;
 use meshfold_engine::{Device, Ranks};
@@ -17,7 +18,7 @@ use meshfold_tensorboard::FOLDER;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::arguments::RunArguments;
+use crate::arguments::{DeviceArguments, ExperimentArguments};
 use crate::commands::event_logs::EventLogs;
 use crate::commands::experiment_page;
 use crate::commands::own_runs::{OwnRuns, is_broken};
@@ -34,6 +35,38 @@ use crate::selection::Selection;
 use crate::table::{Column, Table};
 use crate::terminal;
 
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+    #[command(flatten)]
+    device: DeviceArguments,
+    /// Folder of all results
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    results: PathBuf,
+    /// Run again what is finished
+    #[arg(long)]
+    again: bool,
+    #[command(flatten)]
+    selection: Selection,
+    /// Most runs of a sweep at the same time [default: as many as there is room for]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
+    at_once: Option<u16>,
+    /// Write event files for TensorBoard while runs go on, to DIR/NAME/LABEL [default DIR: tensorboard in the folder of all
+    /// results]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    tensorboard: Option<Option<PathBuf>>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+    /// Write no page that compares the runs; `meshfold report` writes it later
+    #[arg(long)]
+    no_report: bool,
+    /// Print one JSON object per run, one a line, in place of the table
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs an experiment: all runs of its sweep, several at the same time.
 ///
 /// # Errors
@@ -41,11 +74,11 @@ use crate::terminal;
 /// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C;
 /// [`Failure::Stopped`] if the system asked to end.
 pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
-    let device = ranks::device(arguments)?;
+    let device = ranks::device(&arguments.device)?;
     let planned = planned(arguments, own, &device);
     let (sweep, plans, folder) = ranks::agreed(&device, planned, |(_, plans, _)| plans)?;
     if device.ranks().is_some_and(|ranks| !ranks.leads()) {
-        return ranks::take_part(arguments, &device, &plans, &folder);
+        return ranks::take_part(&arguments.results, &device, &plans, &folder);
     }
     let leading = Leading::of(&device);
     let session = Session {
