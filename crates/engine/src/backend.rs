@@ -5,15 +5,16 @@
 //! a [`Trainer`]. Then [`Device::open`](crate::Device::open) gets one arm. To hold the rows of a rank, it has an `Inner` as well, for
 //! [`Device::over_ranks`](crate::Device::over_ranks).
 
+pub(crate) mod reading;
 pub(crate) mod rows;
 pub(crate) mod trainer;
 
+use crate::backend::reading::{Reading, all_of};
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
 use crate::network::precision::Precision;
 use crate::ranks::Ranks;
-use crate::ranks::dealing::{Reading, all_of};
 use crate::training::work::WorkloadSize;
 use meshfold_data::{Partition, Splits};
 use rows::Rows;

@@ -3,6 +3,7 @@
 pub(crate) mod request;
 
 use crate::backend::Backend;
+use crate::backend::reading::Reading;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
@@ -10,7 +11,6 @@ use crate::network::precision::Precision;
 use crate::processor::Processor;
 use crate::ranks::Ranks;
 use crate::ranks::backend::Ranked;
-use crate::ranks::dealing::Reading;
 use crate::ranks::inner::Inner;
 #[cfg(feature = "gpu")]
 use crate::stacked::{open as open_gpu, open_rank};

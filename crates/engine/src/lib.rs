@@ -29,6 +29,7 @@ mod stacked;
 mod stream;
 mod training;
 
+pub use backend::reading::Reading;
 /// The tensors that models of a user's own are written in, in the version that the engine has.
 #[cfg(feature = "own-models")]
 pub use burn;
@@ -50,7 +51,6 @@ pub use network::own_models::{OwnModelName, OwnModels};
 pub use network::parameter::Parameter;
 pub use network::precision::Precision;
 pub use processor::row_memory::RowMemory;
-pub use ranks::dealing::Reading;
 pub use ranks::{Ranks, Sent, WeakRanks};
 pub use shared_work::SharedWork;
 pub use stack::Stack;

@@ -1,12 +1,12 @@
 //! A processor or a GPU that is one rank of several, as a device.
 
 use super::Ranks;
-use super::dealing::Reading;
 use super::inner::Inner;
 use super::rows::RankedRows;
 use super::trainer::RankedTrainer;
 use super::world::World;
 use crate::backend::Backend;
+use crate::backend::reading::Reading;
 use crate::backend::rows::Rows;
 use crate::backend::trainer::Trainer;
 use crate::error::EngineError;

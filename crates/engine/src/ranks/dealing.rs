@@ -4,12 +4,9 @@
 use super::Ranks;
 use super::transport::Transport;
 use super::world::World;
+use crate::backend::reading::Reading;
 use meshfold_data::{Examples, ExamplesBuilder, Partition, Splits};
 use std::sync::Arc;
-
-/// Reads examples: hands those for training to its argument in pieces, in their order, and returns all others, with no training
-/// example left. `None` if it cannot.
-pub type Reading<'a> = dyn FnMut(&mut dyn FnMut(&Examples)) -> Option<Splits> + 'a;
 
 /// In place of the rank that an example belongs to: it is in the test set of the partition, which all ranks have.
 const HELD_OUT: u32 = u32::MAX - 1;
@@ -200,17 +197,6 @@ fn in_order(ascending: Examples, order: &[u32]) -> Examples {
     sorted.sort_unstable();
     let place = |example: &u32| sorted.binary_search(example).expect("it is one of them") as u32;
     ascending.selected(&order.iter().map(place).collect::<Vec<_>>())
-}
-
-/// All examples, where there is but one process.
-pub(crate) fn all_of(partition: &Partition, read: &mut Reading<'_>) -> Option<Splits> {
-    let mut all = ExamplesBuilder::of(partition.sizes().iter().sum());
-    let rest = read(&mut |piece| all.push(piece))?;
-    let whole = Splits {
-        train: Arc::new(all.finish(&rest.train)),
-        ..rest
-    };
-    Some(whole.apply_partition(partition))
 }
 
 #[cfg(test)]

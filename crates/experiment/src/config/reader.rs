@@ -12,6 +12,18 @@ use crate::config::tree::{Entry, Node, Value};
 use crate::config::tree_access::{Entries, Items};
 use crate::config::variant::Choice;
 
+impl ExperimentSource {
+    /// Reads the whole text as a `T`. What must be a map with one key may be that key alone, as in an experiment.
+    ///
+    /// # Errors
+    /// [`ConfigError`], pointing into the text.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
+        let tree = Node::read(self.text(), 0, 0)
+            .map_err(|unread| ConfigFault::Syntax(unread.message).at(self, unread.place, ""))?;
+        read(&tree, self)
+    }
+}
+
 /// Reads a `T` from `node`; an error points into `source`.
 pub(crate) fn read<T: DeserializeOwned>(
     node: &Node,

@@ -3,14 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-
-use crate::config::error::ConfigError;
-use crate::config::fault::ConfigFault;
 use crate::config::own::Own;
 use crate::config::place::Place;
-use crate::config::reader;
-use crate::config::tree::Node;
 
 /// An experiment as it was written: the text of its file, then `--set a.b=c` overrides in their order.
 #[derive(Clone, Debug)]
@@ -87,16 +81,6 @@ impl ExperimentSource {
     /// The file at `path` as the text of the experiment means it: from the folder of the experiment's file.
     pub fn resolve(&self, path: &Path) -> PathBuf {
         self.folder.join(path)
-    }
-
-    /// Reads the whole text as a `T`. What must be a map with one key may be that key alone, as in an experiment.
-    ///
-    /// # Errors
-    /// [`ConfigError`], pointing into the text.
-    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
-        let tree = Node::read(&self.text, 0, 0)
-            .map_err(|unread| ConfigFault::Syntax(unread.message).at(self, unread.place, ""))?;
-        reader::read(&tree, self)
     }
 
     /// What is written at `place`.

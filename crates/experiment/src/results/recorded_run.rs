@@ -9,9 +9,9 @@ use crate::results::final_accuracies::RowAccuracy;
 use crate::results::holdings::Holdings;
 use crate::results::results_error::ResultsError;
 use crate::results::run_file::{expect_whole_lines, parsed};
+use crate::results::run_folder::ENVIRONMENT;
 use crate::results::settings::Settings;
 use crate::run::digests::DataDigests;
-use crate::run::journal::ENVIRONMENT;
 
 /// One run as it stands on disk, finished or not.
 #[derive(Clone, Debug)]

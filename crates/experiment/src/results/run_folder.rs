@@ -21,6 +21,9 @@ pub const DONE: &str = "DONE";
 /// The newest checkpoint of a run.
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
 
+/// Version, device and digests of the data of a run.
+pub(crate) const ENVIRONMENT: &str = "environment.json";
+
 /// Why a run broke off, if its summary does not say so.
 pub(crate) const FAILURE: &str = "failure.json";
 

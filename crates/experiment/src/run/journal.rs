@@ -17,7 +17,7 @@ use crate::results::clients::ClientScores;
 use crate::results::names::{NAMES, Names};
 use crate::results::records::{METRICS, Metrics, Record};
 use crate::results::run_error::RunError;
-use crate::results::run_folder::{CHECKPOINT, DONE, Done, FAILURE, RunFolder};
+use crate::results::run_folder::{CHECKPOINT, DONE, Done, ENVIRONMENT, FAILURE, RunFolder};
 use crate::results::summary::Seconds;
 use crate::run::checkpoint::{CheckpointFile, Origin, Saved, VerifiedCheckpoint};
 use crate::run::client_views;
@@ -32,9 +32,6 @@ pub(super) const SPOOL: &str = "clients.spool";
 
 /// The table of all scores.
 pub(super) const TABLE: &str = "clients.parquet";
-
-/// Version, device and digests of the data.
-pub(crate) const ENVIRONMENT: &str = "environment.json";
 
 /// The resolved configuration.
 pub(super) const CONFIG: &str = "config.yaml";
