@@ -9,7 +9,7 @@ pub(crate) mod client_view;
 mod decode_error;
 pub(crate) mod edge_list;
 pub(crate) mod error;
-mod excerpt;
+pub(crate) mod excerpt;
 pub(crate) mod experiment;
 pub(crate) mod fault;
 pub(crate) mod fault_path;

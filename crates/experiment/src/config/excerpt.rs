@@ -184,6 +184,11 @@ fn printable(character: char, tab: char) -> char {
     }
 }
 
+/// The number of the line that byte `place` of `text` is in, from 1 on.
+pub(crate) fn line_number(text: &str, place: usize) -> usize {
+    breaks(&text[..text.floor_char_boundary(place)]) + 1
+}
+
 /// Ends of lines in `text`: `\n`, `\r\n` or `\r`.
 fn breaks(text: &str) -> usize {
     let alone = text.matches('\r').count() - text.matches("\r\n").count();

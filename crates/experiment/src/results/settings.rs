@@ -4,6 +4,7 @@ use meshfold_topology::{Topology, Weights};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::config::excerpt::line_number;
 use crate::config::tree::Node;
 
 /// A `config.yaml`.
@@ -26,7 +27,11 @@ impl Settings {
     /// What the reader says of text that is not a YAML mapping.
     pub fn parse(text: &str) -> Result<Self, String> {
         let tree = Node::read(text, 0, 0).map_err(|unread| match unread.place {
-            Some(place) => format!("line {}: {}", line_of(text, place.start), unread.message),
+            Some(place) => format!(
+                "line {}: {}",
+                line_number(text, place.start),
+                unread.message
+            ),
             None => unread.message,
         })?;
         let tree = tree.to_json();
@@ -161,11 +166,6 @@ pub fn choice(value: &Value) -> Option<(&str, &Value)> {
     let (name, content) = variant(value)?;
     let own = content.as_str().or_else(|| content.get("name")?.as_str());
     Some((own.filter(|_| name == "own").unwrap_or(name), content))
-}
-
-/// The number of the line that byte `at` of `text` stands in, from 1 on.
-fn line_of(text: &str, at: usize) -> usize {
-    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
 fn typed<T: DeserializeOwned>(value: &Value) -> Option<T> {
