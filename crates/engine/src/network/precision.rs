@@ -1,6 +1,5 @@
 //! How precise the operands of products are.
 
-use crate::error::EngineError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -62,17 +61,13 @@ impl fmt::Display for Precision {
 }
 
 impl FromStr for Precision {
-    type Err = EngineError;
+    type Err = &'static str;
 
     /// Reads `f32` or `bf16`.
-    fn from_str(text: &str) -> Result<Self, EngineError> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         [Self::F32, Self::Bf16]
             .into_iter()
             .find(|precision| precision.to_string() == text)
-            .ok_or_else(|| EngineError::Setting {
-                what: "precision",
-                found: text.to_owned(),
-                needed: "f32 or bf16",
-            })
+            .ok_or("a precision is f32 or bf16")
     }
 }
