@@ -184,6 +184,12 @@ impl RowKind {
             Self::Walker => "walker",
         }
     }
+
+    /// The kind that records call `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut kinds = [Self::Client, Self::Server, Self::Walker].into_iter();
+        kinds.find(|kind| kind.name() == name)
+    }
 }
 
 /// The models that exist between rounds.

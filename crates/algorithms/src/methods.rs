@@ -56,6 +56,7 @@ macro_rules! methods {
     ($($(#[$doc:meta])* $config:ident = $name:literal,)+) => {
         /// A learning method as a configuration names it.
         ///
+        /// # In Rust
         /// It gives what its configuration says of itself, as a [`MethodSpec`].
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         pub enum Method {

@@ -120,6 +120,10 @@ fn unwritten() -> Value {
         "steps_from": "mean",
         "loses": "everything",
         "classes": 10,
+        "validation": 0,
+        "values": [],
+        "shortfall": "redraw",
+        "hold": false,
     })
 }
 

@@ -177,7 +177,7 @@ fn client_cells(
     let scores = run.client_scores()?;
     let (held, found) = (held(run)?, run.client_views()?);
     let rows = scores.len();
-    let of_row = |row: usize| held.get(row).map(|examples| i64::from(*examples));
+    let examples = |score: &ClientScore| Some(i64::from(*held.get(score.client()?)?));
     let whole = |value: &dyn Fn(&ClientScore) -> Option<i64>| {
         Cells::Whole(scores.iter().map(value).collect())
     };
@@ -187,13 +187,19 @@ fn client_cells(
     let mut cells = vec![
         whole(&|score| Some(score.round)),
         whole(&|score| Some(score.row as i64)),
-        whole(&|score| of_row(score.row)),
+        Cells::Text(
+            scores
+                .iter()
+                .map(|score| Some(score.kind.name().to_owned()))
+                .collect(),
+        ),
+        whole(&examples),
         number(&|score| score.accuracy),
         number(&|score| score.loss),
     ];
     if owners {
         let names = run.names()?.clients;
-        let owner = |score: &ClientScore| names.get(score.row).cloned().flatten();
+        let owner = |score: &ClientScore| names.get(score.client()?).cloned().flatten();
         cells.push(Cells::Text(scores.iter().map(owner).collect()));
     }
     for name in views {
@@ -251,18 +257,12 @@ fn in_order(names: &BTreeSet<String>) -> Vec<String> {
     [round, others].concat()
 }
 
-/// `[N]`: how many examples each client holds, where rows are clients; nothing elsewhere.
+/// `[N]`: how many examples each client holds; nothing if the run has no record of it.
 fn held(run: &RecordedRun) -> Result<Vec<u32>, TableError> {
-    let held = match run.partition()? {
+    Ok(match run.partition()? {
         Some(Holdings::Labels(counts)) => counts.examples(),
         Some(Holdings::Text(counts)) => counts.examples,
         None => Vec::new(),
-    };
-    let is_of_clients = run.final_accuracies.iter().all(|row| row.row < held.len());
-    let is_server = run.final_accuracies.len() == 1 && held.len() > 1;
-    Ok(match is_of_clients && !is_server {
-        true => held,
-        false => Vec::new(),
     })
 }
 
@@ -294,12 +294,16 @@ fn owner_column() -> Column {
     )
 }
 
-fn client_columns() -> [Column; 5] {
+fn client_columns() -> [Column; 6] {
     [
         Column::whole("round", "Communication rounds done; 0 is the start."),
         Column::whole(
             "row",
             "Row of the stack of models: the client, where rows are clients.",
+        ),
+        Column::text(
+            "kind",
+            "What the row stands for: `client`, `server` or `walker`.",
         ),
         Column::whole(
             "examples",

@@ -55,7 +55,7 @@ pub enum TableError {
     },
     /// Runs that would be taken as repetitions of each other differ in more than they may.
     #[error(
-        "the runs of the row {row} differ in {}; name it in --by, --over or --best",
+        "the row {row} mixes runs that differ in {}; name it in --by, --over or --best",
         list(differing)
     )]
     Mixed {

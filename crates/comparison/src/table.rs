@@ -117,6 +117,9 @@ impl Table {
         expect_figure(&request.metric, &runs)?;
         let on = &deciding(&request, &runs);
         expect_figure(on, &runs)?;
+        if let At::UpTo { way, .. } = request.at {
+            expect_figure(way.figure(), &runs)?;
+        }
         let candidates = Group::all(&runs, &names)?;
         let groups = best_of(&candidates, &names.over, on, &request.at);
         let notes = notes(&candidates, &groups, &names.over, on, &request);

@@ -1,5 +1,6 @@
 //! What a paper says of some values.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -38,7 +39,8 @@ pub enum Claim {
         /// The largest.
         to: f64,
     },
-    /// Each value is at least the next.
+    /// Each value is at least the next. A level that is not reached under every seed comes after all that are; of two such, the one that
+    /// fewer seeds reach comes after the other, and none after one that as many reach.
     Order {
         /// The values, the largest first.
         of: Vec<String>,
@@ -144,7 +146,9 @@ impl Claim {
                 }
             }
             Self::Range { of, from, to } => {
-                let is_met = mean(of).is_some_and(|mean| (*from..=*to).contains(&mean));
+                let is_met = mean(of).is_some_and(|mean| {
+                    *from - mean <= rounding(*from) && mean - *to <= rounding(*to)
+                });
                 let [from, to] = [from, to].map(|end| unit.shown(*end));
                 (
                     met(is_met),
@@ -200,67 +204,84 @@ fn met(is_met: bool) -> Held {
     }
 }
 
+/// How far off a value of about `size` may be for its rounding: a tolerance of .003 includes .003 as decimals have it.
+fn rounding(size: f64) -> f64 {
+    1e-9 * size.abs().max(1.0)
+}
+
 fn number(found: f64, is: f64, within: f64, close: Option<f64>, unit: Unit) -> (Held, String) {
     let stated = unit.shown(is);
     let close = close
         .or((unit == Unit::Share).then_some(CLOSE_SHARE))
         .unwrap_or(within);
-    // A tolerance of .003 includes .003 as decimals have it.
-    let off = (found - is).abs() - 1e-9 * is.abs().max(1.0);
+    let off = (found - is).abs() - rounding(is);
     let held = match off {
         off if off <= within => Held::Met,
         off if off <= close => Held::Near,
         _ => Held::Missed,
     };
-    (
-        held,
-        format!(
-            "{}, stated: {stated} ± {}",
-            unit.shown(found),
-            unit.shown(within)
-        ),
-    )
+    let mut text = format!(
+        "{}, stated: {stated} ± {}",
+        unit.shown(found),
+        unit.shown(within)
+    );
+    if held == Held::Near {
+        text += &format!(", close within {}", unit.shown(close));
+    }
+    (held, text)
 }
 
-/// The means of several values, for a claim about how they compare. What is never reached comes after all numbers.
+/// Several values, for a claim about how they compare.
 struct Compared<'a> {
     of: &'a [String],
     values: &'a BTreeMap<String, Values>,
-    means: Vec<f64>,
     unit: Unit,
 }
 
 impl<'a> Compared<'a> {
     fn new(of: &'a [String], values: &'a BTreeMap<String, Values>, unit: Unit) -> Self {
-        let mean = |name: &String| values[name].mean().unwrap_or(f64::INFINITY);
-        Self {
-            of,
-            values,
-            means: of.iter().map(mean).collect(),
-            unit,
-        }
+        Self { of, values, unit }
     }
 
     /// Whether each is at least the next, up to `slack`.
     fn order(&self, slack: f64) -> (Held, String) {
-        let mut pairs = self.means.windows(2);
-        match pairs.position(|pair| pair[0] < pair[1] - slack) {
-            None => (Held::Met, format!("in the stated order: {self}")),
-            Some(at) => {
-                let (first, next) = (&self.of[at], &self.of[at + 1]);
-                (Held::Missed, format!("{first} is below {next}: {self}"))
-            }
+        for pair in self.of.windows(2) {
+            let [first, next] = [&self.values[&pair[0]], &self.values[&pair[1]]];
+            let fault = match (first.mean(), next.mean()) {
+                (Some(first), Some(next)) if next - slack - first <= rounding(next) => continue,
+                (None, Some(_)) => continue,
+                (None, None) => match first.share_reached().total_cmp(&next.share_reached()) {
+                    Ordering::Less => continue,
+                    Ordering::Equal => "cannot be told from",
+                    Ordering::Greater => "is below",
+                },
+                _ => "is below",
+            };
+            let reason = format!("{} {fault} {}: {self}", pair[0], pair[1]);
+            return (Held::Missed, reason);
         }
+        let allowed = match slack > 0.0 {
+            true => format!(" within {}", self.unit.shown(slack)),
+            false => String::new(),
+        };
+        let reason = format!("in the stated order{allowed}: {self}");
+        (Held::Met, reason)
     }
 
-    /// Whether the largest is over the least by at most `within`.
+    /// Whether all are known and the largest is over the least by at most `within`.
     fn alike(&self, within: f64) -> (Held, String) {
-        let least = self.means.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = self.means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (held, word) = match most - least <= within {
-            true => (Held::Met, "alike"),
-            false => (Held::Missed, "not alike"),
-        };
+        let means: Option<Vec<f64>> = self
+            .of
+            .iter()
+            .map(|name| self.values[name].mean())
+            .collect();
+        let is_met = means.is_some_and(|means| {
+            let least = means.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            most - least - within <= rounding(most)
+        });
+        let word = if is_met { "alike" } else { "not alike" };
+        let held = met(is_met);
         let within = self.unit.shown(within);
         (held, format!("{word} within {within}: {self}"))
     }
@@ -358,10 +379,49 @@ mod tests {
         };
         assert_eq!(three(0.9, 0.905, 0.5), Some(Held::Met));
         assert_eq!(three(0.9, 0.92, 0.5), Some(Held::Missed));
-        let never_first = "{order: {of: [slow, fast]}}";
+        assert_eq!(three(0.9, 0.8, 0.1 + 0.2 + 0.5 + 0.01), Some(Held::Met));
+    }
+
+    #[test]
+    fn what_is_never_reached_comes_last_and_has_no_order_of_its_own() {
+        let order = |slow: &[Option<f64>], fast: &[Option<f64>]| {
+            let values = [("slow", slow), ("fast", fast)];
+            held("{order: {of: [slow, fast], slack: -0.3}}", &values)
+        };
+        let (never, reached) = (&[None, None], &[Some(3.0), Some(4.0)]);
+        assert_eq!(order(never, reached), Some(Held::Met));
+        assert_eq!(order(reached, never), Some(Held::Missed));
+        assert_eq!(order(never, never), Some(Held::Missed));
+        let once = &[None, Some(3.0)];
+        assert_eq!(order(never, once), Some(Held::Met));
+        assert_eq!(order(once, never), Some(Held::Missed));
+        assert_eq!(order(once, once), Some(Held::Missed));
+        let alike = "{alike: {of: [a, b], within: 0.1}}";
         assert_eq!(
-            held(never_first, &[("slow", &[None]), ("fast", &[Some(3.0)])]),
+            held(alike, &[("a", never), ("b", never)]),
+            Some(Held::Missed)
+        );
+    }
+
+    #[test]
+    fn tolerances_and_ends_are_as_decimals_have_them() {
+        let alike = "{alike: {of: [a, b], within: 0.1}}";
+        assert_eq!(
+            held(alike, &[("a", &[Some(2.0)]), ("b", &[Some(1.9)])]),
             Some(Held::Met)
+        );
+        let range = "{range: {from: 0.05, to: 0.1}}";
+        assert_eq!(
+            held(range, &[("value", &[Some(0.1), Some(0.1), Some(0.1)])]),
+            Some(Held::Met)
+        );
+        assert_eq!(
+            held(range, &[("value", &[Some(0.101)])]),
+            Some(Held::Missed)
+        );
+        assert_eq!(
+            held(range, &[("value", &[Some(0.049)])]),
+            Some(Held::Missed)
         );
     }
 

@@ -66,6 +66,12 @@ impl Values {
         self.estimate().map(|estimate| estimate.mean)
     }
 
+    /// The share of the seeds under which a level was reached.
+    pub(crate) fn share_reached(&self) -> f64 {
+        let reached = self.by_seed.iter().filter(|(_, value)| value.is_some());
+        reached.count() as f64 / self.by_seed.len() as f64
+    }
+
     /// The mean in `unit`; under how many seeds a level was reached if not under each.
     pub(crate) fn shown(&self, unit: Unit) -> String {
         let reached = self.by_seed.iter().filter(|(_, value)| value.is_some());

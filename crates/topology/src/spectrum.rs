@@ -316,15 +316,18 @@ impl Mixing {
     }
 }
 
-/// All eigenvalues of W, descending, from those of `I - W`; what rounding leaves of the exact 0 and 1 is removed.
+/// All eigenvalues of W, descending, from those of `I - W`; what rounding leaves of the exact −1, 0 and 1 is removed.
 fn eigenvalues_of_mixing(deficit: &Symmetric, connected: bool) -> Result<Vec<f64>, TopologyError> {
     let deficits = dense::eigenvalues(deficit)?;
     let rounding = 1e-14 * deficits.len() as f64;
-    let snap = |value: f64| if value.abs() < rounding { 0.0 } else { value };
-    let mut values: Vec<f64> = deficits
-        .into_iter()
-        .map(|value| snap(1.0 - snap(value)))
-        .collect();
+    let exact = |deficit: f64| {
+        let near = deficit.round();
+        match (deficit - near).abs() < rounding && (0.0..=2.0).contains(&near) {
+            true => 1.0 - near,
+            false => 1.0 - deficit,
+        }
+    };
+    let mut values: Vec<f64> = deficits.into_iter().map(exact).collect();
     if !connected && values.len() > 1 {
         values[1] = 1.0;
     }

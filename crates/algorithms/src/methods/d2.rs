@@ -36,7 +36,7 @@ method_config! {
     /// Yuan, Ying, Zhao, Sayed, Exact diffusion for distributed optimization and learning (2019), Algorithm 1.
     ///
     /// # Interpretation
-    /// As for [`D2`], when clients fail.
+    /// As for [`d2`](D2), when clients fail.
     #[derive(JsonSchema)]
     pub struct ExactDiffusion(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }

@@ -26,7 +26,8 @@ method_config! {
     /// # Interpretation
     /// A client that is not alive keeps its tracker and its last gradient. Once one is gone for good, those left begin
     /// anew from their models with `y = g`: what it took along would keep the sum of their trackers from that of their
-    /// gradients, and so all from the minimum, for ever.
+    /// gradients, and so all from the minimum, for ever. The first round sends no trackers, and so half the bytes that a plan tells of
+    /// each round.
     #[derive(JsonSchema)]
     pub struct GradientTracking(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }

@@ -149,7 +149,7 @@ fn given(
     let nodes = match arguments.nodes {
         Some(nodes) => nodes as usize,
         None => nodes_of_edge_lists(&topology)?.ok_or_else(|| {
-            Failure::refused("found no --nodes, needed for a topology that names no file of edges")
+            Failure::refused("--nodes is missing: only a file of edges says how many there are")
         })?,
     };
     let weights = with_weight_list(weights)?;
@@ -259,7 +259,12 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
         decimal(Some(summary.min_self_weight))
     });
     row("edge connectivity", &|summary| {
-        summary.edge_connectivity.to_string()
+        let directions = if summary.directed {
+            " without directions"
+        } else {
+            ""
+        };
+        format!("{}{directions}", summary.edge_connectivity)
     });
     let repeats = overlays
         .iter()

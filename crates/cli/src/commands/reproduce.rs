@@ -117,7 +117,12 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         .iter()
         .map(|row| RowOutcome::of(row, &planned.plans, &records));
     let outcomes = outcomes.collect::<Result<Vec<RowOutcome<'_>>, _>>()?;
-    listing::print(&planned, &outcomes, &seconds, arguments.json)?;
+    let left = |(run, seconds): (&Option<Vec<Figures>>, &f64)| match run {
+        Some(_) => 0.0,
+        None => *seconds,
+    };
+    let left: Vec<f64> = all.iter().zip(&seconds).map(left).collect();
+    listing::print(&planned, &outcomes, &left, arguments.json)?;
     if !arguments.list {
         let file = arguments.results.join(PAGE);
         write(&file, &page(&rows, &planned, &outcomes, &records))?;

@@ -150,7 +150,7 @@ fn cells_of_a_table_are_told_by_line_and_column() {
         "no column is called `lable`, there are `age`, `height`, `label`; did you mean `label`?",
     ]);
     let said = run("{csv: {file: none.csv, label: label}}");
-    said.complained_of(&["no file ", "data/none.csv", "MESHFOLD_DATA"]);
+    said.complained_of(&["found no file at ", "data/none.csv", "MESHFOLD_DATA"]);
     sandbox.write(
         "data/long.csv",
         &format!("1,2\n{}\n", "1,".repeat(20_000_000)),

@@ -155,7 +155,7 @@ fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
     assert!(schedule["joint_lambda"].as_f64().unwrap() < 1e-9);
     let refused = sandbox.says("overlay --topology ring").ended_with(2).err;
     assert!(
-        refused.contains("found no --nodes, needed for a topology that names no file of edges"),
+        refused.contains("--nodes is missing: only a file of edges says how many there are"),
         "{refused}"
     );
     let random = |seed: &str| {

@@ -52,7 +52,7 @@ pub struct Cifar10 {
 /// Settings of CIFAR-100: 32 × 32 in colour, 100 classes of 500 + 100 images in 20 superclasses.
 ///
 /// # Source
-/// As [`Cifar10`]. Means .5071, .4865, .4409, deviations .2673, .2564, .2762.
+/// As [`cifar10`](Cifar10). Means .5071, .4865, .4409, deviations .2673, .2564, .2762.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cifar100 {

@@ -45,6 +45,7 @@ pub struct Consensus {
     pub examples: usize,
     /// The labels of the examples, of which there are as many: private values `w_k(0)`, whole numbers. All are 1 if absent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(max = 65534)), extend("default" = []))]
     pub values: Vec<u16>,
 }
 

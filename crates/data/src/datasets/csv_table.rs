@@ -32,13 +32,13 @@ const MOST_CLASSES: usize = u16::MAX as usize;
 
 /// Settings of a table: every column but the label and the client is a feature.
 ///
-/// Files are named inside the data folder and may be packed (`.gz`, `.bz2`, `.xz`, `.zst`). The classes are the different
+/// Files lie beside the file of the experiment or in the data folder, and may be packed (`.gz`, `.bz2`, `.xz`, `.zst`). The classes are the different
 /// labels of all files in their order, as numbers if all of them are numbers (`1` and `1.0` are one), else as words; the owners
 /// are the different values of the client's column in the same way. A row may have 16 MiB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CsvTable {
-    /// Name of the file inside the data folder.
+    /// Name of the file, which lies beside the file of the experiment or in the data folder.
     pub file: String,
     /// The column that holds the class: its name, or its place counted from 0.
     pub label: Column,

@@ -44,7 +44,7 @@ const LEAST_JSON: u64 = 2 * 28 * 28;
 
 /// Settings of FEMNIST: 28 × 28 greyscale, 10 digits, 26 capitals and 26 small letters, each image with its writer.
 ///
-/// The file is `femnist.npz`, which [`FemnistArchives`] makes of NIST's archives. Where it is not there, the files are those of
+/// The file is `femnist.npz`, which [`meshfold data convert femnist`](FemnistArchives) makes of NIST's archives. Where it is not there, the files are those of
 /// LEAF's script, in the folders `train` and `test`: what it left for training trains, the rest tests. LEAF's pixels, which are
 /// `byte / 255` with a white ground, are what a model sees.
 ///

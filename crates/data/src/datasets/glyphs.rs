@@ -64,6 +64,7 @@ pub struct Glyphs {
     pub test: usize,
     /// The last so many training examples are kept apart for validation.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(extend("default" = 0))]
     pub validation: usize,
     /// Which world of writers and digits; independent of the run's seed.
     pub seed: u64,

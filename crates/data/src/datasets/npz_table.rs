@@ -34,7 +34,7 @@ const MOST_CLASSES: usize = u16::MAX as usize;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NpzTable {
-    /// Name of the file inside the data folder.
+    /// Name of the file, which lies beside the file of the experiment or in the data folder.
     pub file: String,
     /// The array of features.
     #[serde(default = "x")]

@@ -23,7 +23,7 @@ const WRITERS: [usize; 2] = [539, 297];
 
 /// Settings of MNIST with its writers, 539 of the training images and 297 others of the test images.
 ///
-/// The images are those of [`Mnist`]; row `i` of QMNIST's labels is image `i`. Of QMNIST's 60,000 test digits the first
+/// The images are those of [`mnist`](Mnist); row `i` of QMNIST's labels is image `i`. Of QMNIST's 60,000 test digits the first
 /// 10,000 are used, which are MNIST's.
 ///
 /// # Source

@@ -128,7 +128,7 @@ pub enum DataError {
         origin: FolderOrigin,
     },
     /// A user's file is neither beside the experiment nor in the data folder.
-    #[error("{dataset}: no file {} ({origin})", listed(.places))]
+    #[error("{dataset}: found no file at {} ({origin})", listed(.places))]
     NoTable {
         /// Name of the dataset.
         dataset: &'static str,
@@ -246,7 +246,7 @@ fn listed(paths: &[PathBuf]) -> String {
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    shown.join(" and ")
+    shown.join(" or ")
 }
 
 /// How the files of `dataset` are had.

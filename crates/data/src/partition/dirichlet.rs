@@ -35,6 +35,7 @@ pub struct Dirichlet {
     pub min_examples: usize,
     /// What is done about a draw that leaves a client with fewer.
     #[serde(default, skip_serializing_if = "Shortfall::is_default")]
+    #[schemars(extend("default" = "redraw"))]
     pub shortfall: Shortfall,
 }
 

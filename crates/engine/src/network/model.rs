@@ -39,11 +39,11 @@ pub enum Model {
     CharLstm(CharLstm),
     /// A recurrent network that reads words.
     WordLstm(WordLstm),
-    /// A model of the user's own, by its name among [`OwnModels`](crate::OwnModels).
+    /// A model of the user's own, by its name.
     Own(#[schemars(with = "String")] OwnModelName),
 }
 
-/// What the outputs of a [`Linear`] model are to be.
+/// What the outputs of a [`linear`](Linear) model are to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Targets {
@@ -134,7 +134,7 @@ impl Default for Dnn8 {
     }
 }
 
-/// Where [`GnLenet`] normalises.
+/// Where [`gn_lenet`](GnLenet) normalises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NormPlace {

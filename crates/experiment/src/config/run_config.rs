@@ -27,7 +27,7 @@ use crate::network::SimulatedNetwork;
 pub struct RunConfig {
     /// Name of the experiment and of its folder of results.
     pub name: String,
-    /// What all random draws of the run derive from, but those that have a seed of their own.
+    /// The seed of all random draws of the run, except those that have a seed of their own.
     #[serde(default = "first_seed")]
     pub seed: u64,
     /// Seeds of parts of the run that are drawn from another.
@@ -80,7 +80,7 @@ pub struct RunConfig {
     )]
     #[schemars(with = "Option<Failures>")]
     pub failures: Failures,
-    /// The network that the time of a round is simulated on; no time is if absent.
+    /// The network that the time of a round is simulated on; if absent, no time is simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<SimulatedNetwork>,
     /// When and on what the models are judged.

@@ -63,6 +63,7 @@ pub struct LinkTrace {
     pub servers: Option<f64>,
     /// Whether the rate before a gap of the file holds until the next row; otherwise a file with gaps is refused.
     #[serde(default, skip_serializing_if = "is_false")]
+    #[schemars(extend("default" = false))]
     pub hold: bool,
     /// Seconds that every message takes besides, before its first byte.
     #[serde(default)]

@@ -49,7 +49,7 @@ fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
         return warnings;
     }
     let self_weight = summary.min_self_weight;
-    if self_weight < 0.0 {
+    if self_weight < -1e-9 {
         warnings.push(format!(
             "the weights give a client as little as {self_weight:.4} of its own model, a negative share; \
              a larger theta of laplacian weights avoids it"

@@ -1,5 +1,6 @@
 //! Rows of `clients.parquet`.
 
+use meshfold_algorithms::RowKind;
 use parquet::errors::{ParquetError, Result};
 use parquet::record::{Field, Row};
 
@@ -12,10 +13,20 @@ pub struct ClientScore {
     pub round: i64,
     /// Index of the row within the run; the client's where rows are clients.
     pub row: usize,
+    /// What the row stands for.
+    pub kind: RowKind,
     /// Fraction of the test examples that were recognised; not a number if it was not finite.
     pub accuracy: f64,
     /// Mean cross-entropy on the test examples, in nats; not a number if it was not finite.
     pub loss: f64,
+}
+
+impl ClientScore {
+    /// The client that the row stands for; none where rows are servers or walkers.
+    #[must_use]
+    pub fn client(&self) -> Option<usize> {
+        (self.kind == RowKind::Client).then_some(self.row)
+    }
 }
 
 /// What `read` returns; an error if the reader panics, as it does at some damaged files.
@@ -34,6 +45,7 @@ pub(super) fn parse(row: &Row) -> Result<ClientScore> {
     Ok(ClientScore {
         round: whole(row, "round")?,
         row: index,
+        kind: kind(row)?,
         accuracy: number(row, "accuracy")?,
         loss: number(row, "loss")?,
     })
@@ -55,6 +67,15 @@ fn whole(row: &Row, name: &str) -> Result<i64> {
         _ => None,
     };
     value.ok_or_else(|| ParquetError::General(format!("column {name} holds no whole numbers")))
+}
+
+fn kind(row: &Row) -> Result<RowKind> {
+    let kind = match column(row, "kind")? {
+        Field::Str(name) => RowKind::named(name),
+        _ => None,
+    };
+    let unknown = "column kind holds something else than client, server and walker";
+    kind.ok_or_else(|| ParquetError::General(unknown.to_owned()))
 }
 
 fn number(row: &Row, name: &str) -> Result<f64> {

@@ -50,6 +50,26 @@ fn ring_of_ten_has_the_check_values() {
     assert_close(best.gap, 1.0 - best.lambda, 1e-15);
 }
 
+/// `I − (2 / λ_max) L` has the eigenvalue −1 on every overlay: what averages with it swings for ever.
+#[test]
+fn an_eigenvalue_of_minus_one_is_exact_and_does_not_contract() {
+    let theta_zero = Weights::Laplacian(serde_json::from_str(r#"{"theta": 0.0}"#).unwrap());
+    let overlays = [
+        ring(4),
+        ring(5),
+        ring(11),
+        overlay(Topology::Star(Star {}), 8),
+        overlay(Topology::Barbell(Barbell { m1: 3, m2: 3 }), 9),
+    ];
+    for overlay in overlays {
+        let found = spectrum(&overlay, &theta_zero);
+        let exact = [found.lambda_n, found.lambda, found.gap, found.p];
+        assert_eq!(exact, [-1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(found.disagreement, f64::INFINITY);
+        assert_eq!(found.c_lambda, f64::INFINITY);
+    }
+}
+
 #[test]
 fn nine_servers_have_the_rates_of_p_fedavg() {
     let p = |topology| spectrum(&overlay(topology, 9), &Weights::default()).p;

@@ -17,7 +17,7 @@ use std::f64::consts::SQRT_2;
 ///
 /// # Interpretation
 /// The paper calls 1/(m_i ε) the standard deviation, which the mechanism has as the scale of the distribution, √2 times
-/// less than its deviation: see [`NoiseScale`]. Noisy histograms are neither clipped nor normalised, as they must
+/// less than its deviation: see [`scale`](NoiseScale). Noisy histograms are neither clipped nor normalised, as they must
 /// stay unbiased, and the distribution over all nodes is the mean of the noisy ones, for no others are sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
