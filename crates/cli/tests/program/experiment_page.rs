@@ -121,6 +121,29 @@ fn earlier_runs_that_cannot_be_shown_cost_the_command_nothing() {
 }
 
 #[test]
+fn the_table_of_clients_gives_examples_to_clients_alone() {
+    let sandbox = Sandbox::new();
+    let methods = "sweep={grid: {algorithm: [{dsgd: {batch_size: 20, learning_rate: 0.1}}, \
+                   {p_fedavg: {servers: {count: 2}, batch_size: 20, learning_rate: 0.1}}]}}";
+    run(&sandbox, &[methods]).ended_with(0);
+    let file = File::open(sandbox.path("runs/tiny/clients.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let kind = |row: &parquet::record::Row| {
+        let cell = |name: &str| {
+            let mut cells = row.get_column_iter();
+            let cell = cells.find(|(found, _)| *found == name).unwrap();
+            cell.1.to_string()
+        };
+        (cell("kind"), cell("examples") == "null")
+    };
+    let rows = reader.get_row_iter(None).unwrap();
+    let seen: BTreeSet<(String, bool)> = rows.map(|row| kind(&row.unwrap())).collect();
+    let quoted = |kind: &str| format!("\"{kind}\"");
+    let expected = [(quoted("client"), false), (quoted("server"), true)];
+    assert_eq!(seen, BTreeSet::from(expected));
+}
+
+#[test]
 fn what_was_measured_of_clients_is_in_the_page_and_the_tables() {
     let sandbox = Sandbox::new();
     let seeds = "sweep={grid: {seed: [1, 2]}}";

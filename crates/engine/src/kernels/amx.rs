@@ -3,11 +3,9 @@
 //! The unit adds the products of a block of 16 pairs from zero on, those of first and of second numbers apart, and then adds both
 //! sums to what there is.
 
-use super::pairs::{Pairing, PairsInSteps, Rounding};
+use super::pairs::{Pairing, PairsInSteps};
 #[cfg(target_arch = "x86_64")]
 pub(super) use chip::{Chip, has_unit};
-use pulp::Simd;
-use pulp::bytemuck::cast;
 
 /// Most rows of a tile, and places of a row.
 pub(super) const SIDE: usize = 16;
@@ -93,8 +91,6 @@ pub(crate) trait Unit: Default {
     unsafe fn release(&mut self);
     /// Writes numbers in pairs.
     unsafe fn pair(pairs: impl Pairing);
-    /// The numbers of two vectors in pairs.
-    unsafe fn pair_vectors<S: Simd>(simd: S, first: S::f32s, second: S::f32s) -> S::f32s;
     /// A tile transposed.
     unsafe fn transpose(tile: &[Row; SIDE]) -> [Row; SIDE];
 }
@@ -103,9 +99,7 @@ pub(crate) trait Unit: Default {
 #[cfg(target_arch = "x86_64")]
 mod chip {
     use super::{Pairing, Row, SIDE, Shape, Unit};
-    use crate::kernels::pairs::{in_one, pair_in_one};
-    use pulp::Simd;
-    use pulp::bytemuck::cast;
+    use crate::kernels::pairs::in_one;
     use std::arch::asm;
     use std::arch::x86_64::{
         __cpuid, __cpuid_count, __m512, _mm512_castpd_ps, _mm512_castps_pd, _mm512_loadu_ps,
@@ -183,12 +177,6 @@ mod chip {
         unsafe fn pair(pairs: impl Pairing) {
             // SAFETY: a processor that has the unit has the instruction.
             unsafe { in_one(pairs) }
-        }
-
-        #[inline(always)]
-        unsafe fn pair_vectors<S: Simd>(_: S, first: S::f32s, second: S::f32s) -> S::f32s {
-            // SAFETY: a processor that has the unit has the instructions.
-            cast(unsafe { pair_in_one(cast(first), cast(second)) })
         }
 
         #[inline(always)]
@@ -368,14 +356,6 @@ impl Unit for InSteps {
 
     unsafe fn pair(pairs: impl Pairing) {
         pairs.write(PairsInSteps);
-    }
-
-    #[inline(always)]
-    unsafe fn pair_vectors<S: Simd>(_: S, first: S::f32s, second: S::f32s) -> S::f32s {
-        let [first, second]: [[f32; SIDE]; 2] = [cast(first), cast(second)];
-        let mut to = [0.0; SIDE];
-        PairsInSteps.beside(&first, Some(&second), &mut to);
-        cast(to)
     }
 
     unsafe fn transpose(tile: &[Row; SIDE]) -> [Row; SIDE] {

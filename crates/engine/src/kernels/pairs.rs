@@ -86,6 +86,17 @@ impl<const W: usize> Pairing for PairBlock<'_, W> {
     #[inline(always)]
     fn write<R: Rounding>(self, rounding: R) {
         let row = |row: usize| &self.x[row * self.stride..][..self.columns];
+        if self.columns == W && self.rows.is_multiple_of(2) {
+            // Of rows of a length that the compiler knows no lane is masked.
+            for (at, to) in (0..self.rows).step_by(2).zip(self.to) {
+                let [first, second] = [at, at + 1].map(|at| row(at).first_chunk::<W>());
+                let (Some(first), Some(second)) = (first, second) else {
+                    unreachable!("rows are as long")
+                };
+                rounding.beside(first, Some(second), to);
+            }
+            return;
+        }
         for (first, to) in (0..self.rows).step_by(2).zip(self.to) {
             let second = (first + 1 < self.rows).then(|| row(first + 1));
             rounding.beside(row(first), second, &mut to[..self.columns]);
@@ -165,15 +176,12 @@ impl Rounding for PairsInSteps {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use in_one::{in_one, pair_in_one};
+pub(super) use in_one::in_one;
 
 /// The instruction of AVX-512 BF16.
 #[cfg(target_arch = "x86_64")]
 mod in_one {
     use super::{Pairing, Rounding};
-    use pulp::bytemuck::cast;
-    use pulp::f32x16;
-    use std::arch::asm;
     use std::arch::x86_64::{
         __m512, __m512bh, __m512i, __mmask16, _mm512_cvtne2ps_pbh, _mm512_loadu_si512,
         _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps, _mm512_permutexvar_epi16,
@@ -258,30 +266,6 @@ mod in_one {
                     );
                 }
             }
-        }
-    }
-
-    /// The numbers of two vectors in pairs. The instruction stands in words of the assembler: functions compiled for AVX-512 alone would
-    /// call what has it.
-    ///
-    /// # Safety
-    /// The processor has AVX-512 BF16.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
-    pub(in crate::kernels) unsafe fn pair_in_one(first: f32x16, second: f32x16) -> f32x16 {
-        let (first, second): (__m512, __m512) = (cast(first), cast(second));
-        let halves: __m512i;
-        // SAFETY: the caller's promise.
-        unsafe {
-            asm!(
-                "vcvtne2ps2bf16 {halves}, {first}, {second}",
-                halves = lateout(zmm_reg) halves,
-                first = in(zmm_reg) first,
-                second = in(zmm_reg) second,
-                options(pure, nomem, nostack, preserves_flags)
-            );
-            let by_turns = _mm512_loadu_si512(BY_TURNS.as_ptr().cast());
-            cast(_mm512_permutexvar_epi16(by_turns, halves))
         }
     }
 

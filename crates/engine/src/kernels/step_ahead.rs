@@ -4,13 +4,12 @@
 //! there, a few kilobytes of it, and weight and velocity alone pass by.
 
 use super::amx::{Row, SIDE, Shape, Unit};
-use super::mask::first_lanes;
 use super::multiply::{Multiply, ProductKernel};
 use super::outer::Outer;
 use super::pairs::PairBlock;
 use super::panel::even_part;
 use super::tiles::{Tiled, WIDE, apply_rows};
-use super::update::{GradientPlace, Moves, load};
+use super::update::Moves;
 use pulp::Simd;
 
 /// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`, for pairs `x` and a weight that is to be moved before.
@@ -118,11 +117,19 @@ impl<U: Moves> StepAhead<'_, U> {
                         let width = width.min(WIDE);
                         // SAFETY: the caller's promise; the tiles are within both factors.
                         unsafe { gradient(&mut unit, &x, &d, [top, column, width], &mut sums) };
-                        let place = [top * columns + column, columns, width];
+                        let place = top * columns + column;
                         let update = &mut self.gradient.update;
+                        apply_rows(simd, update, [place, columns, width], &sums.0[..rows]);
                         let to = &mut ahead.weights[tile / 2].0[(top - k) / 2..];
+                        let pairs = PairBlock {
+                            x: &update.weights()[place..],
+                            stride: columns,
+                            rows,
+                            columns: width,
+                            to,
+                        };
                         // SAFETY: the caller's promise.
-                        unsafe { move_rows::<S, V>(simd, update, place, &sums.0[..rows], to) };
+                        unsafe { V::pair(pairs) };
                     }
                 }
                 // SAFETY: the caller's promise.
@@ -227,68 +234,6 @@ impl Ahead {
                         unit.store::<5>(other, SIDE);
                     }
                 }
-            }
-        }
-    }
-}
-
-/// Moves the weights of the first `width` numbers of each row of `sums`, from float `first` on, with `columns` from row to row, and
-/// writes them in pairs of rows.
-///
-/// # Safety
-/// The processor has what `V` needs.
-#[inline(always)]
-unsafe fn move_rows<S: Simd, V: Unit>(
-    simd: S,
-    update: &mut impl Moves,
-    [first, columns, width]: [usize; 3],
-    sums: &[[f32; WIDE]],
-    to: &mut [[f32; WIDE]],
-) {
-    if width == columns && width < WIDE {
-        // Narrow rows follow one another; see there.
-        apply_rows(simd, update, [first, columns, width], sums);
-        let pairs = PairBlock {
-            x: &update.weights()[first..],
-            stride: columns,
-            rows: sums.len(),
-            columns: width,
-            to,
-        };
-        // SAFETY: the caller's promise.
-        unsafe { V::pair(pairs) };
-        return;
-    }
-    assert!(S::F32_LANES == SIDE, "a row of a tile is a vector");
-    let last = first + (sums.len() - 1) * columns + width;
-    assert!(
-        update.holds(last),
-        "the target of the gradient is too short"
-    );
-    for (pair, (sums, to)) in sums.chunks(2).zip(to).enumerate() {
-        let first = first + 2 * pair * columns;
-        for lane in (0..width).step_by(SIDE) {
-            let left = width - lane;
-            let mask = (left < SIDE).then(|| first_lanes(simd, left));
-            let mut moved = [simd.splat_f32s(0.0); 2];
-            for (row, (sums, moved)) in sums.iter().zip(&mut moved).enumerate() {
-                let offset = first + row * columns + lane;
-                let place = GradientPlace { offset, mask };
-                // SAFETY: the mask keeps within the sums and, as asserted, within the targets.
-                unsafe {
-                    let gradient = load(simd, sums.as_ptr().add(lane), mask);
-                    let held = update.held(simd, place);
-                    *moved = update.step(simd, place, held, gradient);
-                }
-            }
-            let [one, other] = moved;
-            // SAFETY: the caller's promise; the row has as many places after `lane` as a vector.
-            unsafe {
-                let pairs = V::pair_vectors(simd, one, other);
-                to.as_mut_ptr()
-                    .add(lane)
-                    .cast::<S::f32s>()
-                    .write_unaligned(pairs);
             }
         }
     }

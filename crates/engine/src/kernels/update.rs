@@ -76,18 +76,20 @@ pub(crate) trait Update: Sized {
 pub(crate) trait Moves: Update {
     /// The weights.
     fn weights(&self) -> &[f32];
+}
 
-    /// As [`Update::apply`]; returns the weights that it leaves.
-    ///
-    /// # Safety
-    /// As for [`Update::held`].
-    unsafe fn step<S: Simd>(
-        &mut self,
-        simd: S,
-        place: GradientPlace<S>,
-        held: Self::Held<S>,
-        gradient: S::f32s,
-    ) -> S::f32s;
+impl Moves for Plain<'_> {
+    #[inline(always)]
+    fn weights(&self) -> &[f32] {
+        self.weights
+    }
+}
+
+impl Moves for HeavyBallUpdate<'_> {
+    #[inline(always)]
+    fn weights(&self) -> &[f32] {
+        self.weights
+    }
 }
 
 /// Stores the gradient, or adds it to what is there.
@@ -243,34 +245,14 @@ impl Update for Plain<'_> {
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        place: GradientPlace<S>,
-        held: S::f32s,
-        gradient: S::f32s,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { self.step(simd, place, held, gradient) };
-    }
-}
-
-impl Moves for Plain<'_> {
-    #[inline(always)]
-    fn weights(&self) -> &[f32] {
-        self.weights
-    }
-
-    #[inline(always)]
-    unsafe fn step<S: Simd>(
-        &mut self,
-        simd: S,
         GradientPlace { offset, mask }: GradientPlace<S>,
         weights: S::f32s,
         gradient: S::f32s,
-    ) -> S::f32s {
+    ) {
         let step = fused(simd, simd.splat_f32s(self.decay), weights, gradient);
         let weights = fused(simd, simd.splat_f32s(-self.rate), step, weights);
         // SAFETY: the caller's promise.
         unsafe { store(simd, self.weights.as_mut_ptr().add(offset), mask, weights) }
-        weights
     }
 }
 
@@ -332,29 +314,10 @@ impl Update for HeavyBallUpdate<'_> {
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        place: GradientPlace<S>,
-        held: Moving<S>,
-        gradient: S::f32s,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { self.step(simd, place, held, gradient) };
-    }
-}
-
-impl Moves for HeavyBallUpdate<'_> {
-    #[inline(always)]
-    fn weights(&self) -> &[f32] {
-        self.weights
-    }
-
-    #[inline(always)]
-    unsafe fn step<S: Simd>(
-        &mut self,
-        simd: S,
         GradientPlace { offset, mask }: GradientPlace<S>,
         held: Moving<S>,
         gradient: S::f32s,
-    ) -> S::f32s {
+    ) {
         let decay = simd.splat_f32s(self.decay);
         let mut velocity = fused(simd, decay, held.weights, gradient);
         if !self.fresh {
@@ -367,6 +330,5 @@ impl Moves for HeavyBallUpdate<'_> {
             store(simd, self.velocity.as_mut_ptr().add(offset), mask, velocity);
             store(simd, self.weights.as_mut_ptr().add(offset), mask, weights);
         }
-        weights
     }
 }
