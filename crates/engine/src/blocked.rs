@@ -46,7 +46,7 @@ pub(crate) fn bytes(network: &Network, workload: &WorkloadSize<'_>, threads: usi
     if network.host_model().is_some() {
         return batched::bytes(network, workload);
     }
-    let scratch = pass::scratch::floats(network, workload);
+    let scratch = pass::memory_size::floats(network, workload);
     // For each run of test examples a list of the numbers that they share, and one of the others.
     let lists = match Goal::Judging.parts(network) {
         true => 2 * workload.tests.div_ceil(evaluation::judged::ALIKE),

@@ -23,7 +23,6 @@ use architecture::Sketch;
 use checks::{check, check_classes, check_nodes, check_sizes};
 use dropout::Dropout;
 use host_model::HostBody;
-use initial::Initial;
 use layer::{Layer, Node, Source};
 use layout::Layout;
 use loss::Loss;
@@ -31,8 +30,6 @@ use meshfold_data::{Input, Shape};
 use model::Model;
 use own_body::OwnBody;
 use precision::Precision;
-use rand_chacha::ChaCha8Rng;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A model fitted to a dataset: what makes outputs of an example, and the loss that they are judged by.
@@ -185,7 +182,7 @@ impl Network {
     /// user's own is counted as if every parameter were used once.
     pub fn flop_per_step(&self, batch: usize) -> f64 {
         let per_example: f64 = match &self.body {
-            Body::Layers(nodes) => nodes.iter().map(|node| operations(node) as f64).sum(),
+            Body::Layers(nodes) => nodes.iter().map(|node| node.operations() as f64).sum(),
             Body::Own(_) | Body::Host(_) => 6.0 * self.layout.parameters() as f64,
         };
         batch as f64 * per_example
@@ -245,21 +242,6 @@ impl Network {
         dense && self.precision == Precision::Bf16
     }
 
-    /// Positions of the longest sequence that a layer goes over, 1 if there is none.
-    pub(crate) fn longest_sequence(&self) -> usize {
-        let places = |node: &Node| match node.layer {
-            Layer::Lstm(_) | Layer::Embedding(_) => node.output.places(),
-            Layer::Dense(_)
-            | Layer::Convolution(_)
-            | Layer::GroupNorm(_)
-            | Layer::MaxPool(_)
-            | Layer::MeanPool(_)
-            | Layer::Add(_)
-            | Layer::Last(_) => 1,
-        };
-        self.nodes().iter().map(places).max().unwrap_or(1)
-    }
-
     /// Whether it can read examples of `input`: numbers may have another shape if no layer minds.
     pub(crate) fn reads(&self, input: Input) -> bool {
         match (self.input, input) {
@@ -296,62 +278,15 @@ impl Network {
                 layer: named,
                 ..Key::default()
             };
-            let rng = stream(seed, Purpose::Initialisation, key);
-            named += u32::from(initialise(&node.layer, &mut values, rng));
+            let mut rng = stream(seed, Purpose::Initialisation, key);
+            let blocks = node.layer.facts().initial();
+            named += u32::from(!blocks.is_empty());
+            for (initial, block) in blocks {
+                initial.draw(&mut values[block], &mut rng);
+            }
         }
         Ok(values)
     }
-}
-
-/// Floating-point operations of `node` on one example, forth and back.
-fn operations(node: &Node) -> usize {
-    let passes = match node.source {
-        Source::Example => 4,
-        Source::Node(_) => 6,
-    };
-    match &node.layer {
-        Layer::Dense(dense) => passes * dense.places * dense.inputs * dense.outputs,
-        Layer::Convolution(convolution) => passes * convolution.inner() * convolution.output.size(),
-        Layer::Lstm(lstm) => 6 * lstm.positions * (lstm.inputs + lstm.hidden) * 4 * lstm.hidden,
-        Layer::GroupNorm(_)
-        | Layer::MaxPool(_)
-        | Layer::MeanPool(_)
-        | Layer::Add(_)
-        | Layer::Embedding(_)
-        | Layer::Last(_) => 0,
-    }
-}
-
-/// Draws the parameters of `layer` into a row; says whether it has any.
-fn initialise(layer: &Layer, row: &mut [f32], mut rng: ChaCha8Rng) -> bool {
-    let mut draw = |initial: Initial, blocks: &[Option<&Range<usize>>]| {
-        for block in blocks.iter().flatten() {
-            initial.draw(&mut row[block.start..block.end], &mut rng);
-        }
-    };
-    match layer {
-        Layer::Dense(dense) => {
-            let blocks = [Some(&dense.weight), dense.bias.as_ref()];
-            draw(Initial::of_inputs(dense.inputs), &blocks);
-        }
-        Layer::Convolution(convolution) => {
-            let blocks = [Some(&convolution.weight), convolution.bias.as_ref()];
-            draw(Initial::of_inputs(convolution.inner()), &blocks);
-        }
-        Layer::Lstm(lstm) => {
-            let blocks = [&lstm.input_weight, &lstm.hidden_weight, &lstm.bias];
-            draw(Initial::of_inputs(lstm.hidden), &blocks.map(Some));
-        }
-        Layer::Embedding(embedding) => {
-            draw(
-                Initial::Normal { deviation: 1.0 },
-                &[Some(&embedding.weight)],
-            );
-        }
-        Layer::GroupNorm(norm) => draw(Initial::Constant(1.0), &[Some(&norm.weight)]),
-        Layer::MaxPool(_) | Layer::MeanPool(_) | Layer::Add(_) | Layer::Last(_) => return false,
-    }
-    true
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
-//! What a pass of one row works on: its stages, its inputs, its memory, and where its gradients go.
+//! What a pass of one row works on: its stages, its inputs, its memory and how much that is, and where its gradients go.
 
+pub(crate) mod entry;
 pub(crate) mod inputs;
+pub(crate) mod memory_size;
 pub(crate) mod passes;
 pub(crate) mod products;
 pub(crate) mod scratch;

@@ -2,7 +2,8 @@
 
 use super::dropout::LeftOut;
 use super::layer::{
-    Convolution, Dense, Embedding, Grid, GroupNorm, Layer, Lstm, MaxPool, Node, Source, Window,
+    Add, Convolution, Dense, Embedding, Grid, GroupNorm, Last, Layer, Lstm, MaxPool, MeanPool,
+    Node, Source, Window,
 };
 use super::layout::Layout;
 use super::model::{CharLstm, GnLenet, Model, NormPlace, Resnet, WordLstm};
@@ -175,11 +176,11 @@ impl Sketch {
         self.group_norm(groups);
         let inner = self.last();
         if stride == 1 && grid.channels == channels {
-            self.push(Layer::Add(input), self.grid());
+            self.push(Layer::Add(Add { other: input }), self.grid());
         } else {
             self.convolution_of(input, channels, self.residual_window(1, stride), false);
             self.group_norm(groups);
-            self.push(Layer::Add(inner), self.grid());
+            self.push(Layer::Add(Add { other: inner }), self.grid());
         }
         self.relu();
     }
@@ -202,7 +203,7 @@ impl Sketch {
         }
         if !every_position {
             let grid = self.grid();
-            self.push(Layer::Last(grid), Grid::flat(grid.channels));
+            self.push(Layer::Last(Last { grid }), Grid::flat(grid.channels));
         }
     }
 
@@ -350,7 +351,10 @@ impl Sketch {
 
     fn mean_pool(&mut self) {
         let grid = self.grid();
-        self.push(Layer::MeanPool(grid), Grid::flat(grid.channels));
+        self.push(
+            Layer::MeanPool(MeanPool { grid }),
+            Grid::flat(grid.channels),
+        );
     }
 
     fn embedding(&mut self, symbols: usize, width: usize) {

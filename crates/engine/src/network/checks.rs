@@ -124,37 +124,12 @@ fn refuse(
     })
 }
 
-/// The setting that the width of `nodes[index]` comes from.
-fn width_setting(nodes: &[Node], index: usize) -> String {
-    let dense = |node: &&Node| matches!(node.layer, Layer::Dense(_));
-    match &nodes[index].layer {
-        Layer::Dense(_) => format!("hidden.{}", nodes[..index].iter().filter(dense).count()),
-        Layer::Lstm(_) => "hidden".to_owned(),
-        Layer::Embedding(_) => "embedding".to_owned(),
-        Layer::Convolution(_)
-        | Layer::GroupNorm(_)
-        | Layer::MaxPool(_)
-        | Layer::MeanPool(_)
-        | Layer::Add(_)
-        | Layer::Last(_) => "width".to_owned(),
-    }
-}
-
 /// Checks that every layer has units, and windows and groups that fit.
 pub(super) fn check_nodes(nodes: &[Node], input: &Input) -> Result<(), EngineError> {
     for (index, node) in nodes.iter().enumerate() {
-        let (grid, output) = match &node.layer {
-            Layer::Convolution(convolution) => (convolution.input, convolution.output),
-            Layer::MaxPool(pool) => (pool.input, pool.output),
-            Layer::Dense(_)
-            | Layer::GroupNorm(_)
-            | Layer::MeanPool(_)
-            | Layer::Add(_)
-            | Layer::Embedding(_)
-            | Layer::Lstm(_)
-            | Layer::Last(_) => (node.output, node.output),
-        };
+        let (facts, output) = (node.layer.facts(), node.output);
         if output.places() == 0 {
+            let grid = facts.window_over().unwrap_or(output);
             let found = format!("{} x {}", grid.height, grid.width);
             let what = "grid of a layer";
             return match input {
@@ -173,20 +148,11 @@ pub(super) fn check_nodes(nodes: &[Node], input: &Input) -> Result<(), EngineErr
                 Input::Tokens { .. } => refuse(what, "", found, "no smaller than its window"),
             };
         }
-        let inputs = match &node.layer {
-            Layer::Dense(dense) => dense.inputs,
-            Layer::Lstm(lstm) => lstm.inputs,
-            Layer::Convolution(_)
-            | Layer::GroupNorm(_)
-            | Layer::MaxPool(_)
-            | Layer::MeanPool(_)
-            | Layer::Add(_)
-            | Layer::Embedding(_)
-            | Layer::Last(_) => 1,
-        };
+        let inputs = facts.inputs();
         if output.channels == 0 || inputs == 0 {
             let found = format!("{inputs} to {}", output.channels);
-            let path = width_setting(nodes, index);
+            let dense = |node: &&Node| matches!(node.layer, Layer::Dense(_));
+            let path = facts.width_setting(nodes[..index].iter().filter(dense).count());
             return refuse(
                 "layer widths",
                 &path,
@@ -194,17 +160,7 @@ pub(super) fn check_nodes(nodes: &[Node], input: &Input) -> Result<(), EngineErr
                 "at least one unit in every layer",
             );
         }
-        if let Layer::GroupNorm(norm) = &node.layer
-            && (norm.groups == 0 || !grid.channels.is_multiple_of(norm.groups))
-        {
-            let found = format!("{} for {} channels", norm.groups, grid.channels);
-            return refuse(
-                "groups",
-                "groups",
-                found,
-                "a divisor of the channels of every layer",
-            );
-        }
+        facts.check()?;
     }
     Ok(())
 }

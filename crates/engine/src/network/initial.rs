@@ -4,6 +4,7 @@ use crate::error::EngineError;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use std::ops::Range;
 
 /// What the numbers of a [`Parameter`](crate::Parameter) are before the first step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,6 +29,14 @@ impl Initial {
     pub fn of_inputs(inputs: usize) -> Self {
         let bound = 1.0 / (inputs.max(1) as f32).sqrt();
         Self::Uniform { bound }
+    }
+
+    /// It for each of `blocks`.
+    pub(crate) fn of_blocks<'a>(
+        self,
+        blocks: impl Iterator<Item = &'a Range<usize>>,
+    ) -> Vec<(Self, Range<usize>)> {
+        blocks.map(|block| (self, block.clone())).collect()
     }
 
     /// Checks what a draw needs; `name` is the parameter's.

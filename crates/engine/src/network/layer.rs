@@ -1,6 +1,27 @@
-//! The layers that networks are made of, and where their parameters lie in a row.
+//! The layers that networks are made of: what holds of each whatever computes it, and where its parameters lie in a row.
+
+mod add;
+mod convolution;
+mod dense;
+mod embedding;
+mod group_norm;
+mod last;
+mod lstm;
+mod max_pool;
+mod mean_pool;
 
 use super::dropout::LeftOut;
+use super::initial::Initial;
+use crate::error::EngineError;
+pub(crate) use add::Add;
+pub(crate) use convolution::Convolution;
+pub(crate) use dense::Dense;
+pub(crate) use embedding::Embedding;
+pub(crate) use group_norm::{GroupNorm, NORM_EPSILON};
+pub(crate) use last::Last;
+pub(crate) use lstm::Lstm;
+pub(crate) use max_pool::MaxPool;
+pub(crate) use mean_pool::MeanPool;
 use std::ops::Range;
 
 /// What a node gives of one example: `height × width` places of `channels` numbers each, the channels innermost. A
@@ -33,25 +54,6 @@ impl Grid {
     }
 }
 
-/// A dense layer, applied to every one of `places` places of an example alike.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Dense {
-    pub(crate) inputs: usize,
-    pub(crate) outputs: usize,
-    pub(crate) places: usize,
-    /// `[inputs, outputs]`, row-major.
-    pub(crate) weight: Range<usize>,
-    /// `[outputs]`, if the layer has one.
-    pub(crate) bias: Option<Range<usize>>,
-}
-
-impl Dense {
-    /// The floats of the layer's bias in `row`.
-    pub(crate) fn bias_of<'a, T>(&self, row: &'a [T]) -> Option<&'a [T]> {
-        self.bias.clone().map(|bias| &row[bias])
-    }
-}
-
 /// How a window moves over a grid: along its rows (`height`) and along its columns (`width`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
@@ -78,78 +80,58 @@ impl Window {
     }
 }
 
-/// A convolution: `y[p, o] = b[o] + Σ_{q in window, c} x[q, c] · w[q, c, o]`.
+/// A weight that a layer multiplies with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Convolution {
-    pub(crate) input: Grid,
-    pub(crate) output: Grid,
-    pub(crate) window: Window,
-    /// `[window height · window width · input channels, output channels]`, row-major.
-    pub(crate) weight: Range<usize>,
-    /// `[output channels]`, if the layer has one.
-    pub(crate) bias: Option<Range<usize>>,
+pub(crate) struct WeightAt {
+    /// Its floats in a row.
+    pub(crate) range: Range<usize>,
+    /// How many matrices it is, one after the other.
+    pub(crate) matrices: usize,
+    /// Columns of each.
+    pub(crate) columns: usize,
 }
 
-impl Convolution {
-    /// Rows of the weight: the numbers that a window covers.
-    pub(crate) fn inner(&self) -> usize {
-        self.window.size.0 * self.window.size.1 * self.input.channels
+impl WeightAt {
+    /// One matrix.
+    fn matrix(range: &Range<usize>, columns: usize) -> Self {
+        Self {
+            range: range.clone(),
+            matrices: 1,
+            columns,
+        }
     }
 }
 
-/// Group normalisation: in each example and each group of channels, mean 0 and variance 1, then a factor and an offset
-/// per channel.
-///
-/// # Source
-/// Wu and He, Group normalization (2018), (1)-(2) and (6); the variance is the biased one and has 1e-5 added to it, as in
-/// PyTorch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GroupNorm {
-    pub(crate) grid: Grid,
-    pub(crate) groups: usize,
-    /// Factors, `[channels]`.
-    pub(crate) weight: Range<usize>,
-    /// Offsets, `[channels]`.
-    pub(crate) bias: Range<usize>,
-}
+/// What holds of a layer whatever computes it.
+pub(crate) trait LayerFacts {
+    /// Numbers that each output is a sum over, where the layer's settings can make them none.
+    fn inputs(&self) -> usize {
+        1
+    }
 
-/// What is added to the variance of a group.
-pub(crate) const NORM_EPSILON: f64 = 1e-5;
+    /// The grid that its window moves over, if it has one.
+    fn window_over(&self) -> Option<Grid> {
+        None
+    }
 
-/// The largest number of each window, channel by channel; the first in row-major order where several are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MaxPool {
-    pub(crate) input: Grid,
-    pub(crate) output: Grid,
-    pub(crate) window: Window,
-}
+    /// The setting that its width comes from, where so many dense layers come before it.
+    fn width_setting(&self, _dense_before: usize) -> String {
+        "width".to_owned()
+    }
 
-/// A vector for every token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Embedding {
-    pub(crate) symbols: usize,
-    pub(crate) width: usize,
-    pub(crate) positions: usize,
-    /// `[symbols, width]`, row-major.
-    pub(crate) weight: Range<usize>,
-}
+    /// Checks what is its own.
+    ///
+    /// # Errors
+    /// [`EngineError::ModelSetting`] that names the setting.
+    fn check(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
 
-/// A layer of long short-term memory over the positions of a sequence, from a state of zeros:
-/// `(i, f, g, o) = x_t · W + h_{t−1} · U + b`, `c_t = σ(f) c_{t−1} + σ(i) tanh(g)`, `h_t = σ(o) tanh(c_t)`.
-///
-/// # Source
-/// Hochreiter and Schmidhuber (1997) with forget gates (Gers et al., 2000); gates in PyTorch's order, one bias for each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lstm {
-    pub(crate) inputs: usize,
-    pub(crate) hidden: usize,
-    pub(crate) positions: usize,
-    /// `W`, `[inputs, 4 hidden]`, row-major.
-    pub(crate) input_weight: Range<usize>,
-    /// `U`, `[hidden, 4 hidden]`, row-major.
-    pub(crate) hidden_weight: Range<usize>,
-    /// `b`, `[4 hidden]`.
-    pub(crate) bias: Range<usize>,
+    /// The weights that it multiplies with, at each of its places once. They are operands, rounded where the network's precision says so.
+    fn weights(&self) -> Vec<WeightAt>;
+
+    /// What its parameters are before the first step, block by block in the order in which they are drawn; nothing if it has none.
+    fn initial(&self) -> Vec<(Initial, Range<usize>)>;
 }
 
 /// What a node does with what it reads.
@@ -163,16 +145,41 @@ pub(crate) enum Layer {
     GroupNorm(GroupNorm),
     /// See [`MaxPool`].
     MaxPool(MaxPool),
-    /// The mean of every channel over all places of the grid.
-    MeanPool(Grid),
-    /// The sum of what the node reads and of what another gives, of the same grid.
-    Add(Source),
+    /// See [`MeanPool`].
+    MeanPool(MeanPool),
+    /// See [`Add`].
+    Add(Add),
     /// See [`Embedding`].
     Embedding(Embedding),
     /// See [`Lstm`].
     Lstm(Lstm),
-    /// The last position of a sequence of such a grid.
-    Last(Grid),
+    /// See [`Last`].
+    Last(Last),
+}
+
+impl Layer {
+    /// What holds of it whatever computes it.
+    pub(crate) fn facts(&self) -> &dyn LayerFacts {
+        match self {
+            Self::Dense(layer) => layer,
+            Self::Convolution(layer) => layer,
+            Self::GroupNorm(layer) => layer,
+            Self::MaxPool(layer) => layer,
+            Self::MeanPool(layer) => layer,
+            Self::Add(layer) => layer,
+            Self::Embedding(layer) => layer,
+            Self::Lstm(layer) => layer,
+            Self::Last(layer) => layer,
+        }
+    }
+
+    /// What it adds to what its node reads, if it is a sum.
+    pub(crate) fn added(&self) -> Option<Source> {
+        match self {
+            Self::Add(add) => Some(add.other),
+            _ => None,
+        }
+    }
 }
 
 /// What a node reads.
@@ -198,6 +205,18 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// Floating-point operations on one example, forth and back: two for each multiplication with a weight on the way forth, for its own
+    /// gradient, and for that of what is read, unless that is the example.
+    pub(crate) fn operations(&self) -> usize {
+        let passes = match self.source {
+            Source::Example => 4,
+            Source::Node(_) => 6,
+        };
+        let weights = self.layer.facts().weights();
+        let weights: usize = weights.iter().map(|weight| weight.range.len()).sum();
+        passes * self.output.places() * weights
+    }
+
     /// What a gradient by an output that is kept is multiplied by on its way back, where the step `drops_out` some.
     pub(crate) fn slope(&self, drops_out: bool) -> f32 {
         let left_out = self.dropout.filter(|_| drops_out);

@@ -62,12 +62,12 @@ fn apply(node: &Node, x: &Tensor<2>, outputs: &[Tensor<2>], views: &mut Views<'_
         Layer::Convolution(layer) => convolution::convolve(layer, input, views),
         Layer::GroupNorm(layer) => group_norm::normalise(layer, input, views),
         Layer::MaxPool(layer) => convolution::maximum(layer, input),
-        Layer::MeanPool(grid) => by_place(input, grid).mean_dim(1).flatten(1, 2),
-        Layer::Add(other) => input + read(*other),
+        Layer::MeanPool(pool) => by_place(input, &pool.grid).mean_dim(1).flatten(1, 2),
+        Layer::Add(add) => input + read(add.other),
         Layer::Embedding(layer) => embed(layer, input, views),
         Layer::Lstm(layer) => lstm::remember(layer, input, views),
-        Layer::Last(grid) => by_place(input, grid)
-            .narrow(1, grid.places() - 1, 1)
+        Layer::Last(last) => by_place(input, &last.grid)
+            .narrow(1, last.grid.places() - 1, 1)
             .flatten(1, 2),
     }
 }

@@ -100,14 +100,14 @@ impl Pass<'_> {
             Layer::Convolution(layer) => convolution::forward(layer, self.row, &self.operands(x)),
             Layer::GroupNorm(layer) => group_norm::forward(layer, self.row, x),
             Layer::MaxPool(layer) => max_pool::forward(layer, x),
-            Layer::MeanPool(grid) => mean_pool::forward(grid, x),
-            Layer::Add(other) => {
-                let pairs = x.iter().zip(self.read(*other, outputs));
+            Layer::MeanPool(pool) => mean_pool::forward(&pool.grid, x),
+            Layer::Add(add) => {
+                let pairs = x.iter().zip(self.read(add.other, outputs));
                 pairs.map(|(one, other)| one + other).collect()
             }
             Layer::Embedding(layer) => embedding::forward(layer, self.row, x),
             Layer::Lstm(layer) => lstm::forward(layer, self.row, x, self.precision),
-            Layer::Last(grid) => x[x.len() - grid.channels..].to_vec(),
+            Layer::Last(last) => x[x.len() - last.grid.channels..].to_vec(),
         }
     }
 
@@ -126,7 +126,7 @@ impl Pass<'_> {
                 }
                 *slope *= self.factor(node, unit);
             }
-            if let Layer::Add(Source::Node(other)) = node.layer {
+            if let Some(Source::Node(other)) = node.layer.added() {
                 accumulate(&mut by_output[other], &slopes);
             }
             let x = self.read(node.source, outputs);
@@ -161,15 +161,15 @@ impl Pass<'_> {
             }
             Layer::GroupNorm(layer) => group_norm::backward(layer, self.row, x, slopes, gradient),
             Layer::MaxPool(layer) => max_pool::backward(layer, x, slopes),
-            Layer::MeanPool(grid) => mean_pool::backward(grid, slopes),
+            Layer::MeanPool(pool) => mean_pool::backward(&pool.grid, slopes),
             Layer::Add(_) => slopes.to_vec(),
             Layer::Embedding(layer) => embedding::backward(layer, x, slopes, gradient),
             Layer::Lstm(layer) => {
                 lstm::backward(layer, self.row, x, slopes, gradient, self.precision)
             }
-            Layer::Last(grid) => {
+            Layer::Last(last) => {
                 let mut by_input = vec![0.0; x.len()];
-                by_input[x.len() - grid.channels..].copy_from_slice(slopes);
+                by_input[x.len() - last.grid.channels..].copy_from_slice(slopes);
                 by_input
             }
         }

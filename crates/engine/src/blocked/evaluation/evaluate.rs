@@ -3,11 +3,14 @@
 use super::distinct::{Distinct, block};
 use super::judged::{ALIKE, JudgedExamples};
 use crate::blocked::Blocked;
+use crate::blocked::layers::dense::DenseNode;
+use crate::blocked::pass::entry::Entry;
 use crate::blocked::pass::inputs::{Goal, Inputs};
-use crate::blocked::pass::passes::{Entry, Passes, labels_of};
+use crate::blocked::pass::memory_size::CHUNK;
+use crate::blocked::pass::passes::{Passes, labels_of};
 use crate::blocked::pass::products::RowWeights;
-use crate::blocked::pass::scratch::{CHUNK, Scratch, reserve};
-use crate::blocked::steps::forward::{Batch, DenseNode};
+use crate::blocked::pass::scratch::{Scratch, reserve};
+use crate::blocked::steps::forward::Batch;
 use crate::blocked::workers::Deal;
 use crate::error::EngineError;
 use crate::kernels::{BatchScore, MODELS, transpose};
@@ -317,7 +320,7 @@ impl Passes<'_> {
             let y = &mut results[..labels.len() * columns];
             let shape = [labels.len(), layer.inputs];
             let entry = self.products().along_columns(entry, shape, x_pairs);
-            self.product(node, weights, entry, y);
+            self.batch().product(node, weights, entry, y);
             self.cpu.instructions().vectorize(
                 #[inline(always)]
                 || {

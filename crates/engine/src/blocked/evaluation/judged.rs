@@ -1,7 +1,7 @@
 //! The examples that models are judged on.
 
 use crate::blocked::pass::inputs::Inputs;
-use crate::blocked::pass::scratch::CHUNK;
+use crate::blocked::pass::memory_size::CHUNK;
 
 /// As many where numbers that all of them share are taken once: the fewer, the more they share.
 pub(crate) const ALIKE: usize = 48;

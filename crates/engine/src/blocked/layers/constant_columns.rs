@@ -1,6 +1,7 @@
 //! Products of a first dense layer with numbers that all examples of a batch share.
 
-use crate::blocked::pass::passes::{Entry, Passes};
+use super::BatchContext;
+use crate::blocked::pass::entry::Entry;
 use crate::blocked::pass::sink::{Product, Sink};
 use crate::kernels::{Affine, ColumnSubset, Packing, SumStart};
 use crate::network::layer::Dense;
@@ -66,7 +67,7 @@ impl<'a> PartedProduct<'a> {
     }
 }
 
-impl Passes<'_> {
+impl BatchContext<'_> {
     /// Adds to `shared` `[outputs]` what the numbers `constant` of rows `range` of the weights give to every example.
     /// The layer's first rows begin it with the bias.
     pub(crate) fn share_outputs(
@@ -78,7 +79,7 @@ impl Passes<'_> {
         shared: &mut [f32],
     ) {
         let from = layer.weight.start + range.start * layer.outputs;
-        self.cpu.instructions().multiply(
+        self.products.cpu.instructions().multiply(
             Precision::F32,
             Affine {
                 x: &constant.example[range.clone()],
@@ -102,7 +103,7 @@ impl Passes<'_> {
 
     /// Adds `shared` to every row of `y`, then takes `max(0, ·)` if `relu`.
     pub(crate) fn add_shared(&self, y: &mut [f32], shared: &[f32], relu: bool) {
-        self.cpu.instructions().vectorize(
+        self.products.cpu.instructions().vectorize(
             #[inline(always)]
             || {
                 for row in y.chunks_exact_mut(shared.len()) {
@@ -124,8 +125,8 @@ impl Passes<'_> {
         range: Range<usize>,
         sink: &mut Sink<'_>,
     ) {
-        let pieces = if self.share { self.cpu.threads() } else { 1 };
-        sink.accept(self.cpu, &product.varying, range.clone(), pieces);
+        let (cpu, pieces) = (self.products.cpu, self.pieces());
+        sink.accept(cpu, &product.varying, range.clone(), pieces);
         if let Some(constant) = product.constant {
             let once = Product {
                 subset: Some(constant.columns),
@@ -133,14 +134,14 @@ impl Passes<'_> {
                 rows: 1,
                 ..product.varying
             };
-            sink.accept(self.cpu, &once, range, pieces);
+            sink.accept(cpu, &once, range, pieces);
         }
     }
 
     /// The sums of the rows of `d` `[B, outputs]`.
     pub(crate) fn row_sums(&self, d: &[f32], outputs: usize) -> Vec<f32> {
         let mut sums = vec![0.0; outputs];
-        self.products().add_rows(d, &mut sums);
+        self.products.add_rows(d, &mut sums);
         sums
     }
 }

@@ -1,5 +1,6 @@
 //! Convolutions of one example.
 
+use super::{ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, Left, RowContext, Sums};
 use crate::blocked::pass::products::{Products, RowWeights};
 use crate::blocked::pass::scratch::{Grids, reserve};
 use crate::blocked::pass::target::Target;
@@ -10,29 +11,67 @@ use crate::network::layer::{Convolution, Grid};
 use crate::network::precision::Precision;
 use std::ops::Range;
 
+impl ExampleLayer for Convolution {
+    fn forward(&self, row: RowContext<'_>, forth: ExampleForth<'_>) {
+        let ExampleForth {
+            x,
+            out,
+            relu,
+            grids,
+            ..
+        } = forth;
+        self.on(row).forward(row.weights, x, out, relu, grids);
+    }
+
+    fn turn(&self, row: RowContext<'_>, pairs: &mut Vec<f32>, turned: &mut Vec<f32>) {
+        let weight = &row.weights.values[self.weight.clone()];
+        self.on(row).turn(weight, pairs, turned);
+    }
+
+    fn backward(&self, row: RowContext<'_>, back: ExampleBack<'_>) {
+        let (d, below) = (back.left.d, back.below);
+        self.on(row).backward(back.turned, d, below, back.grids);
+    }
+
+    fn gradient(&self) -> Option<&dyn ExampleGradient> {
+        Some(self)
+    }
+}
+
+impl ExampleGradient for Convolution {
+    /// Every line of the window, then the bias.
+    fn pieces(&self) -> Vec<Range<usize>> {
+        let lines = self.window.size.0;
+        let size = self.weight.len() / lines;
+        let line = |line: usize| {
+            let start = self.weight.start + line * size;
+            start..start + size
+        };
+        (0..lines).map(line).chain(self.bias.clone()).collect()
+    }
+
+    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: Sums<'_>) {
+        self.on(row).parameters(piece, left, sums);
+    }
+}
+
+impl Convolution {
+    fn on<'a>(&'a self, row: RowContext<'a>) -> ConvolutionLayer<'a> {
+        ConvolutionLayer {
+            products: row.products,
+            layer: self,
+        }
+    }
+}
+
 /// A convolution on a processor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ConvolutionLayer<'a> {
+struct ConvolutionLayer<'a> {
     products: Products<'a>,
     layer: &'a Convolution,
 }
 
-/// The parameters that a gradient is computed in: every line of the window, then the bias.
-pub(crate) fn pieces(layer: &Convolution) -> Vec<Range<usize>> {
-    let lines = layer.window.size.0;
-    let size = layer.weight.len() / lines;
-    let line = |line: usize| {
-        let start = layer.weight.start + line * size;
-        start..start + size
-    };
-    (0..lines).map(line).chain(layer.bias.clone()).collect()
-}
-
-impl<'a> ConvolutionLayer<'a> {
-    pub(crate) fn new(products: Products<'a>, layer: &'a Convolution) -> Self {
-        Self { products, layer }
-    }
-
+impl ConvolutionLayer<'_> {
     /// Lines and places of the input with its padding.
     fn padded_shape(&self) -> (usize, usize) {
         let (grid, padding) = (&self.layer.input, self.layer.window.padding);
@@ -40,7 +79,7 @@ impl<'a> ConvolutionLayer<'a> {
     }
 
     /// Writes the weight `[height, width, in, out]` turned by half a turn and transposed, `[height, width, out, in]`, as an operand.
-    pub(crate) fn turn(&self, weight: &[f32], pairs: &mut Vec<f32>, turned: &mut Vec<f32>) {
+    fn turn(&self, weight: &[f32], pairs: &mut Vec<f32>, turned: &mut Vec<f32>) {
         let layer = self.layer;
         let (inputs, outputs) = (layer.input.channels, layer.output.channels);
         let size = self.products.places(outputs) * inputs;
@@ -98,7 +137,7 @@ impl<'a> ConvolutionLayer<'a> {
     }
 
     /// Writes the output of one example.
-    pub(crate) fn forward(
+    fn forward(
         &self,
         weights: RowWeights<'_>,
         x: &[f32],
@@ -125,7 +164,7 @@ impl<'a> ConvolutionLayer<'a> {
 
     /// The gradient by the input: the convolution of the output's gradient, its places as far apart as the windows were,
     /// with the turned weight.
-    pub(crate) fn backward(&self, turned: &[f32], d: &[f32], below: Target<'_>, grids: &mut Grids) {
+    fn backward(&self, turned: &[f32], d: &[f32], below: Target<'_>, grids: &mut Grids) {
         let (layer, window) = (self.layer, &self.layer.window);
         let (input, output) = (&layer.input, &layer.output);
         let spread = Spread {
@@ -158,14 +197,8 @@ impl<'a> ConvolutionLayer<'a> {
     }
 
     /// Adds the gradient of line `part` of the window, or of the bias after the last line, to `sums`.
-    pub(crate) fn parameters(
-        &self,
-        part: usize,
-        x: &[f32],
-        d: &[f32],
-        sums: &mut [f32],
-        grids: &mut Grids,
-    ) {
+    fn parameters(&self, part: usize, left: Left<'_>, sums: Sums<'_>) {
+        let (Left { x, d, .. }, Sums { sums, grids }) = (left, sums);
         let (layer, window) = (self.layer, &self.layer.window);
         let columns = layer.output.channels;
         if part == window.size.0 {

@@ -2,29 +2,25 @@
 //!
 //! A wide first layer is larger than the second-level cache: read once for both, its weights cross the slower ones less often.
 
+use super::BatchContext;
 use super::constant_columns::{Constant, PartedProduct};
-use crate::blocked::pass::passes::{Entry, Passes};
+use super::dense::DenseNode;
+use crate::blocked::pass::entry::Entry;
 use crate::blocked::pass::sink::Sink;
-use crate::blocked::steps::forward::DenseNode;
 use crate::kernels::{Affine, NextProduct, Packing, SumStart};
-use crate::network::layer::Layer;
+use crate::network::layer::Dense;
 
 /// Floats of the weights of a piece: with as many of the velocity they take an eighth of a second-level cache of a MiB.
 const PIECE: usize = 16 << 10;
 /// Floats of weights from which on it pays.
 const LARGE: usize = 64 << 10;
 
-impl Passes<'_> {
-    /// Whether what the first layer makes of the next batch is computed ahead.
-    pub(crate) fn steps_ahead(&self) -> bool {
-        let first = self.network.nodes().first();
-        let Some(Layer::Dense(layer)) = first.map(|node| &node.layer) else {
-            return false;
-        };
-        let fits = layer.places == 1 && self.stages.stages.len() > 1;
-        fits && !self.share && layer.weight.len() >= LARGE
-    }
+/// Whether it pays for a first layer `layer`.
+pub(crate) fn pays(layer: &Dense) -> bool {
+    layer.places == 1 && layer.weight.len() >= LARGE
+}
 
+impl BatchContext<'_> {
     /// Takes `product` as the gradient of the weights of the first layer, and leaves in `y` `[B, outputs]` what the layer then
     /// makes of the examples `next`. Its bias has been updated.
     pub(crate) fn step_ahead(
@@ -36,14 +32,19 @@ impl Passes<'_> {
         sink: &mut Sink<'_>,
     ) {
         let DenseNode { layer, relu, .. } = node;
-        let products = self.products();
+        let products = self.products;
         // What is summed up at once lies in one piece.
         let together = products.precision.summed_together();
         let rows = (PIECE / layer.outputs).max(1).next_multiple_of(together);
         let (mut pairs, mut weight_pairs) = (Vec::new(), Vec::new());
         let shape = [y.len() / layer.outputs, layer.inputs];
         let next = products.along_columns(next, shape, &mut pairs);
-        if self.cpu.instructions().in_tiles(products.precision) {
+        if self
+            .products
+            .cpu
+            .instructions()
+            .in_tiles(products.precision)
+        {
             let bias = layer.bias_of(sink.weights()).unwrap_or_default().to_vec();
             let next = NextProduct {
                 x: next.begin(),
@@ -53,7 +54,12 @@ impl Passes<'_> {
                 y,
                 relu,
             };
-            return sink.accept_before(self.cpu, &product.varying, layer.weight.clone(), next);
+            return sink.accept_before(
+                self.products.cpu,
+                &product.varying,
+                layer.weight.clone(),
+                next,
+            );
         }
         let (varying, constant) = (next.parts.map(|parts| parts.varying), Constant::of(&next));
         let mut shared_outputs = vec![0.0; constant.map_or(0, |_| layer.outputs)];

@@ -1,28 +1,67 @@
 //! Group normalisation of one example.
 
+use super::{ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, Left, RowContext, Sums};
 use crate::blocked::pass::target::Target;
 use crate::cpu::Cpu;
-use crate::kernels::channels::{ChannelAffine, ChannelCombine, ChannelProducts, Squares, Sums};
+use crate::kernels::channels::{self, ChannelAffine, ChannelCombine, ChannelProducts, Squares};
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
+use std::ops::Range;
+
+impl ExampleLayer for GroupNorm {
+    /// Mean and inverse deviation of every group, then of every channel the gradients of its offset and of its factor.
+    fn kept(&self) -> usize {
+        2 * self.groups + 2 * self.grid.channels
+    }
+
+    fn forward(&self, row: RowContext<'_>, forth: ExampleForth<'_>) {
+        let ExampleForth { x, out, .. } = forth;
+        let x = &x[..out.len()];
+        self.on(row)
+            .forward(row.weights.values, x, out, forth.relu, forth.kept);
+    }
+
+    fn backward(&self, row: RowContext<'_>, back: ExampleBack<'_>) {
+        self.on(row)
+            .backward(row.weights.values, back.left, back.below);
+    }
+
+    fn gradient(&self) -> Option<&dyn ExampleGradient> {
+        Some(self)
+    }
+}
+
+impl ExampleGradient for GroupNorm {
+    fn keep(&self, row: RowContext<'_>, x: &[f32], d: &[f32], kept: &mut [f32]) {
+        self.on(row).gradients(&x[..d.len()], d, kept);
+    }
+
+    /// The factors, then the offsets.
+    fn pieces(&self) -> Vec<Range<usize>> {
+        vec![self.weight.clone(), self.bias.clone()]
+    }
+
+    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: Sums<'_>) {
+        self.on(row).parameters(piece, left.kept, sums.sums);
+    }
+}
+
+impl GroupNorm {
+    fn on<'a>(&'a self, row: RowContext<'a>) -> GroupNormLayer<'a> {
+        GroupNormLayer {
+            cpu: row.products.cpu,
+            layer: self,
+        }
+    }
+}
 
 /// A normalisation on a processor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct GroupNormLayer<'a> {
+struct GroupNormLayer<'a> {
     cpu: &'a Cpu,
     layer: &'a GroupNorm,
 }
 
-/// Floats that are kept of an example: mean and inverse deviation of every group, then of every channel the gradients
-/// of its offset and of its factor.
-pub(crate) fn kept(layer: &GroupNorm) -> usize {
-    2 * layer.groups + 2 * layer.grid.channels
-}
-
-impl<'a> GroupNormLayer<'a> {
-    pub(crate) fn new(cpu: &'a Cpu, layer: &'a GroupNorm) -> Self {
-        Self { cpu, layer }
-    }
-
+impl GroupNormLayer<'_> {
     /// Channels of a group, and numbers that it is normalised over.
     fn group(&self) -> (usize, f64) {
         let channels = self.layer.grid.channels / self.layer.groups;
@@ -45,17 +84,10 @@ impl<'a> GroupNormLayer<'a> {
     }
 
     /// Writes the normalised example, `max(0, ·)` if `relu`; keeps mean and inverse deviation of every group.
-    pub(crate) fn forward(
-        &self,
-        weights: &[f32],
-        x: &[f32],
-        y: &mut [f32],
-        relu: bool,
-        kept: &mut [f32],
-    ) {
+    fn forward(&self, weights: &[f32], x: &[f32], y: &mut [f32], relu: bool, kept: &mut [f32]) {
         let (instructions, all) = (self.cpu.instructions(), self.layer.grid.channels);
         let mut sums = vec![0.0; all];
-        instructions.run(Sums { x, sums: &mut sums });
+        instructions.run(channels::Sums { x, sums: &mut sums });
         for (group, mean) in self.means(&sums).enumerate() {
             kept[2 * group] = mean as f32;
         }
@@ -92,9 +124,9 @@ impl<'a> GroupNormLayer<'a> {
     }
 
     /// Keeps the example's gradients by offsets and factors.
-    pub(crate) fn gradients(&self, x: &[f32], d: &[f32], kept: &mut [f32]) {
+    fn gradients(&self, x: &[f32], d: &[f32], kept: &mut [f32]) {
         let (means, inverses) = (self.spread(kept, 0), self.spread(kept, 1));
-        let sums = &mut kept[2 * self.layer.groups..self::kept(self.layer)];
+        let sums = &mut kept[2 * self.layer.groups..self.layer.kept()];
         let (plain, crossed) = sums.split_at_mut(self.layer.grid.channels);
         self.cpu.instructions().run(ChannelProducts {
             x,
@@ -110,14 +142,8 @@ impl<'a> GroupNormLayer<'a> {
 
     /// The gradient by the input once [`GroupNormLayer::gradients`] are kept: with `x̂` the
     /// normalised input and `g = d · factor`, `inverse · (g − mean(g) − x̂ · mean(g · x̂))` over each group.
-    pub(crate) fn backward(
-        &self,
-        weights: &[f32],
-        x: &[f32],
-        kept: &[f32],
-        d: &[f32],
-        below: Target<'_>,
-    ) {
+    fn backward(&self, weights: &[f32], left: Left<'_>, below: Target<'_>) {
+        let Left { x, d, kept } = left;
         let all = self.layer.grid.channels;
         let (means, inverses) = (self.spread(kept, 0), self.spread(kept, 1));
         let (factor, _) = self.parameters_of(weights);
@@ -151,7 +177,7 @@ impl<'a> GroupNormLayer<'a> {
     }
 
     /// Adds the gradient of the factors (`part` 0) or of the offsets (1), as it was kept, to `sums`.
-    pub(crate) fn parameters(&self, part: usize, kept: &[f32], sums: &mut [f32]) {
+    fn parameters(&self, part: usize, kept: &[f32], sums: &mut [f32]) {
         let all = self.layer.grid.channels;
         let kept = &kept[2 * self.layer.groups + (1 - part) * all..][..all];
         sums.iter_mut().zip(kept).for_each(|(sum, own)| *sum += own);

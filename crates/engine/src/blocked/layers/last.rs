@@ -1,20 +1,23 @@
 //! The last position of a sequence.
 
-use crate::blocked::pass::passes::Entry;
-use crate::blocked::pass::stage_io::StageIo;
-use crate::network::layer::Grid;
+use super::{BatchBack, BatchContext, BatchForth, BatchLayer};
+use crate::network::layer::Last;
 
-/// Copies the last position of `[T, B, channels]` to `outputs` `[B, channels]`.
-pub(crate) fn forward(grid: &Grid, entry: Entry<'_>, outputs: &mut [f32]) {
-    let first = (grid.width - 1) * outputs.len();
-    outputs.copy_from_slice(&entry.begin()[first..][..outputs.len()]);
-}
+impl BatchLayer for Last {
+    /// Copies the last position of `[T, B, channels]` to `outputs` `[B, channels]`.
+    fn forward(&self, _: BatchContext<'_>, forth: BatchForth<'_>) {
+        let outputs = forth.outputs;
+        let first = (self.grid.width - 1) * outputs.len();
+        outputs.copy_from_slice(&forth.entry.begin()[first..][..outputs.len()]);
+    }
 
-/// Gives the gradient `d` to the last position and none to the others.
-pub(crate) fn backward(grid: &Grid, d: &[f32], io: StageIo<'_>) {
-    if let Some(below) = io.below {
-        let first = (grid.width - 1) * d.len();
-        below[..first].fill(0.0);
-        below[first..][..d.len()].copy_from_slice(d);
+    /// Gives the gradient to the last position and none to the others.
+    fn backward(&self, _: BatchContext<'_>, back: BatchBack<'_, '_>) {
+        let d = back.memory.gradient(&back.io);
+        if let Some(below) = back.io.below {
+            let first = (self.grid.width - 1) * d.len();
+            below[..first].fill(0.0);
+            below[first..][..d.len()].copy_from_slice(d);
+        }
     }
 }

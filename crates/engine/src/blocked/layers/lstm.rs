@@ -1,37 +1,58 @@
 //! Layers of long short-term memory. All positions' products with the input are one; the products with the state go from
 //! position to position.
 
-use crate::blocked::pass::passes::Entry;
-use crate::blocked::pass::products::{Products, RowWeights};
-use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
+use super::{BatchBack, BatchContext, BatchForth, BatchLayer};
+use crate::blocked::pass::entry::Entry;
+use crate::blocked::pass::products::Products;
+use crate::blocked::pass::scratch::{Buffers, reserve};
 use crate::blocked::pass::sink::{Product, Sink};
-use crate::blocked::pass::stage_io::StageIo;
 use crate::kernels::{Affine, Packing, SumStart, pack, pack_transposed, sigmoid, tanh};
 use crate::network::layer::Lstm;
 use crate::network::precision::Precision;
 
+impl BatchLayer for Lstm {
+    /// Gates and cells of every position.
+    fn kept(&self) -> usize {
+        5 * self.hidden * self.positions
+    }
+
+    fn forward(&self, on: BatchContext<'_>, given: BatchForth<'_>) {
+        let forth = Forth {
+            products: on.products,
+            layer: self,
+        };
+        forth.run(given);
+    }
+
+    fn backward(&self, on: BatchContext<'_>, returned: BatchBack<'_, '_>) {
+        let back = Back {
+            products: on.products,
+            layer: self,
+            batch: returned.io.batch,
+            pieces: on.pieces(),
+        };
+        back.run(returned);
+    }
+}
+
 /// The way forth through one layer.
-pub(crate) struct Forth<'a> {
-    pub(crate) products: Products<'a>,
-    pub(crate) layer: &'a Lstm,
-    /// The row that the layer's parameters lie in.
-    pub(crate) weights: RowWeights<'a>,
+struct Forth<'a> {
+    products: Products<'a>,
+    layer: &'a Lstm,
 }
 
 impl Forth<'_> {
     /// Writes the states `outputs` `[T, B, hidden]`; keeps the gates `[T, B, 4 hidden]` and the cells `[T, B, hidden]`.
-    pub(crate) fn run(
-        &self,
-        entry: Entry<'_>,
-        outputs: &mut [f32],
-        kept: &mut [f32],
-        buffers: &mut Buffers,
-    ) {
-        let Self {
-            products,
-            layer,
+    fn run(&self, given: BatchForth<'_>) {
+        let Self { products, layer } = *self;
+        let BatchForth {
             weights,
-        } = *self;
+            entry,
+            outputs,
+            kept,
+            buffers,
+            ..
+        } = given;
         let (hidden, wide) = (layer.hidden, 4 * layer.hidden);
         let rows = outputs.len() / hidden;
         let batch = rows / layer.positions;
@@ -129,23 +150,23 @@ fn cells_forward(
 }
 
 /// The way back through one layer.
-pub(crate) struct Back<'a> {
-    pub(crate) products: Products<'a>,
-    pub(crate) layer: &'a Lstm,
-    pub(crate) batch: usize,
+struct Back<'a> {
+    products: Products<'a>,
+    layer: &'a Lstm,
+    batch: usize,
     /// Parts of a weight's gradient that threads share.
-    pub(crate) pieces: usize,
+    pieces: usize,
 }
 
 impl Back<'_> {
     /// Turns the gates that were kept into the gradient by their sums, and hands on what follows from it.
-    pub(crate) fn run(
-        &self,
-        memory: &mut StageMemory,
-        io: StageIo<'_>,
-        buffers: &mut Buffers,
-        sink: &mut Sink<'_>,
-    ) {
+    fn run(&self, returned: BatchBack<'_, '_>) {
+        let BatchBack {
+            memory,
+            io,
+            buffers,
+            sink,
+        } = returned;
         let (hidden, wide) = (self.layer.hidden, 4 * self.layer.hidden);
         let rows = self.batch * self.layer.positions;
         let (gates, cells) = memory.kept.split_at_mut(rows * wide);

@@ -1,16 +1,15 @@
 //! What the forward and the backward pass of a row have in common.
 
-use super::inputs::{Goal, Inputs, Parts};
+use super::inputs::{Goal, Inputs};
 use super::products::{Products, RowWeights};
 use super::scratch::reserve;
 use super::stages::Stages;
+use crate::blocked::layers::BatchContext;
 use crate::cpu::Cpu;
 use crate::kernels::prefetch;
 use crate::network::Network;
-use crate::network::layer::{Dense, Layer};
 use crate::network::precision::Precision;
 use meshfold_data::{Examples, Features, Input};
-use std::ops::Range;
 
 /// The passes of one network on one processor.
 #[derive(Debug, Clone, Copy)]
@@ -20,52 +19,6 @@ pub(crate) struct Passes<'a> {
     pub(crate) stages: &'a Stages,
     /// Threads share the products of a row.
     pub(crate) share: bool,
-}
-
-/// What a stage reads: example `i` begins at `offset + i · stride`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry<'a> {
-    pub(crate) values: &'a [f32],
-    pub(crate) offset: usize,
-    pub(crate) stride: usize,
-    /// Which numbers the examples share, where it pays to tell.
-    pub(crate) parts: Option<Parts<'a>>,
-    /// All numbers of the examples in pairs, where they lie ready.
-    pub(crate) pairs: Option<&'a [f32]>,
-}
-
-impl<'a> Entry<'a> {
-    /// Rows that begin `stride` apart.
-    pub(crate) fn of(values: &'a [f32], stride: usize) -> Self {
-        Self {
-            values,
-            offset: 0,
-            stride,
-            parts: None,
-            pairs: None,
-        }
-    }
-
-    /// From the first number of the first example on.
-    pub(crate) fn begin(&self) -> &'a [f32] {
-        &self.values[self.offset..]
-    }
-
-    /// The rows that `layer` reads: where it has places, each is one.
-    pub(crate) fn of_places(self, layer: &Dense) -> Self {
-        match layer.places {
-            0..=1 => self,
-            _ => Self {
-                stride: layer.inputs,
-                ..self
-            },
-        }
-    }
-
-    /// The numbers of example `index` and what follows them.
-    pub(crate) fn example(&self, index: usize) -> &'a [f32] {
-        &self.values[self.offset + index * self.stride..]
-    }
 }
 
 /// Examples of a batch on their way from memory while one is read: they lie anywhere in it.
@@ -100,6 +53,14 @@ impl Passes<'_> {
         }
     }
 
+    /// What layers compute a batch with.
+    pub(crate) fn batch(&self) -> BatchContext<'_> {
+        BatchContext {
+            products: self.products(),
+            share: self.share,
+        }
+    }
+
     /// The weights `values` of a row as operands, for which there is room in `pairs`; not that of the first layer if its product is
     /// there, `begun`.
     pub(crate) fn row_weights<'b>(
@@ -111,9 +72,10 @@ impl Passes<'_> {
         if self.network.precision() == Precision::Bf16 {
             reserve(pairs, values.len());
             let nodes = self.network.nodes().iter().skip(usize::from(begun));
-            for (range, matrices, columns) in nodes.flat_map(|node| weights(&node.layer)) {
-                let from = &values[range.clone()];
-                self.pair_weight(from, matrices, columns, &mut pairs[range]);
+            for weight in nodes.flat_map(|node| node.layer.facts().weights()) {
+                let from = &values[weight.range.clone()];
+                let to = &mut pairs[weight.range];
+                self.pair_weight(from, weight.matrices, weight.columns, to);
             }
         }
         RowWeights::new(self.network.precision(), values, pairs)
@@ -193,25 +155,5 @@ impl Passes<'_> {
                 labels.extend(labels_of(examples, indices));
             }
         }
-    }
-}
-
-/// The weights that `layer` multiplies with: where they lie in a row, how many matrices each is, and of how many columns.
-fn weights(layer: &Layer) -> Vec<(Range<usize>, usize, usize)> {
-    match layer {
-        Layer::Dense(layer) => vec![(layer.weight.clone(), 1, layer.outputs)],
-        Layer::Convolution(layer) => {
-            let (height, width) = layer.window.size;
-            vec![(layer.weight.clone(), height * width, layer.output.channels)]
-        }
-        Layer::Lstm(layer) => [&layer.input_weight, &layer.hidden_weight]
-            .map(|weight| (weight.clone(), 1, 4 * layer.hidden))
-            .into(),
-        Layer::GroupNorm(_)
-        | Layer::MaxPool(_)
-        | Layer::MeanPool(_)
-        | Layer::Add(_)
-        | Layer::Embedding(_)
-        | Layer::Last(_) => Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 //! In single precision an operand is what is there. In bfloat16 it is a copy in pairs of numbers, along the index that the product
 //! sums over.
 
-use super::passes::Entry;
+use super::entry::Entry;
 use super::scratch::reserve;
 use crate::cpu::Cpu;
 use crate::kernels::{PairColumns, PairRows, ProductKernel, transpose};

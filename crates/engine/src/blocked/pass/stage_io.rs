@@ -1,6 +1,6 @@
 //! What goes in and out of a stage on the way back.
 
-use super::passes::Entry;
+use super::entry::Entry;
 
 /// What a stage read, and where the gradient by it goes.
 #[derive(Debug)]
@@ -9,6 +9,10 @@ pub(crate) struct StageIo<'a> {
     /// Laid out as what was read; `None` if that was the example.
     pub(crate) below: Option<&'a mut [f32]>,
     pub(crate) batch: usize,
+    /// Floats that the stage gives of an example.
+    pub(crate) width: usize,
+    /// Whether no stage follows.
+    pub(crate) last: bool,
     /// Whether the step left outputs of some layers out.
     pub(crate) drops_out: bool,
 }

@@ -1,8 +1,8 @@
 //! How a network is cut for the processor: runs of layers that go example by example, and layers that take a batch whole.
 
-use crate::blocked::layers::group_norm;
+use crate::blocked::layers::Blocked;
 use crate::network::Network;
-use crate::network::layer::{Layer, Node, Source};
+use crate::network::layer::{Node, Source};
 use std::ops::Range;
 
 /// Floats of an activation begin at multiples of this many.
@@ -42,7 +42,7 @@ impl Stages {
     pub(crate) fn of(network: &Network) -> Self {
         let mut stages: Vec<Stage> = Vec::new();
         for (index, node) in network.nodes().iter().enumerate() {
-            let by_example = goes_by_example(&node.layer);
+            let by_example = Blocked::of(&node.layer).by_example().is_some();
             match stages.last_mut() {
                 Some(stage) if stage.by_example && by_example => stage.push(index, node),
                 _ => {
@@ -79,7 +79,7 @@ impl Stage {
         self.nodes.end = index + 1;
         self.places.push(self.width);
         self.kept_places.push(self.kept);
-        self.kept += kept(node);
+        self.kept += Blocked::of(&node.layer).kept();
         // One layer over a whole batch is laid out without gaps.
         self.width += match self.by_example {
             true => node.output.size().next_multiple_of(ALIGNMENT),
@@ -106,36 +106,8 @@ impl Stage {
     pub(crate) fn readers(&self, nodes: &[Node], node: usize) -> usize {
         let target = Source::Node(node);
         let reads = |reader: &Node| {
-            usize::from(reader.source == target) + usize::from(reader.layer == Layer::Add(target))
+            usize::from(reader.source == target) + usize::from(reader.layer.added() == Some(target))
         };
         nodes[self.nodes.clone()].iter().map(reads).sum()
-    }
-}
-
-fn goes_by_example(layer: &Layer) -> bool {
-    match layer {
-        Layer::Convolution(_)
-        | Layer::GroupNorm(_)
-        | Layer::MaxPool(_)
-        | Layer::MeanPool(_)
-        | Layer::Add(_) => true,
-        Layer::Dense(_) | Layer::Embedding(_) | Layer::Lstm(_) | Layer::Last(_) => false,
-    }
-}
-
-/// Floats that `node` keeps of one example.
-fn kept(node: &Node) -> usize {
-    match &node.layer {
-        Layer::GroupNorm(norm) => group_norm::kept(norm),
-        // Which place of its window each maximum came from.
-        Layer::MaxPool(pool) => pool.output.size(),
-        // Gates and cells of every position.
-        Layer::Lstm(lstm) => 5 * lstm.hidden * lstm.positions,
-        Layer::Dense(_)
-        | Layer::Convolution(_)
-        | Layer::MeanPool(_)
-        | Layer::Add(_)
-        | Layer::Embedding(_)
-        | Layer::Last(_) => 0,
     }
 }

@@ -1,31 +1,28 @@
 //! Layers over grids, one example after the other: what one layer gives is in cache when the next reads it.
 
-use super::backward::mask;
-use super::forward::Masks;
-use crate::blocked::layers::convolution;
-use crate::blocked::layers::group_norm;
-use crate::blocked::layers::pool;
+use crate::blocked::layers::relu::mask;
+use crate::blocked::layers::{
+    Blocked, ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, Left, Masks, RowContext,
+    Sums,
+};
 use crate::blocked::pass::passes::Passes;
-use crate::blocked::pass::products::{Products, RowWeights};
+use crate::blocked::pass::products::RowWeights;
 use crate::blocked::pass::scratch::{Buffers, Grids, StageMemory, reserve};
 use crate::blocked::pass::sink::Sink;
 use crate::blocked::pass::stage_io::StageIo;
 use crate::blocked::pass::stages::Stage;
 use crate::blocked::pass::target::Target;
-use crate::cpu::Cpu;
-use crate::kernels::{Maximum, MaximumBack};
-use crate::network::layer::{Layer, Node, Source};
+use crate::network::layer::{Node, Source};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// The layers of one stage with the weights of one row.
-#[derive(Debug, Clone, Copy)]
 pub(crate) struct ByExample<'a> {
-    pub(crate) cpu: &'a Cpu,
-    pub(crate) nodes: &'a [Node],
+    nodes: &'a [Node],
+    /// The layers of the stage.
+    layers: Vec<&'a dyn ExampleLayer>,
     pub(crate) stage: &'a Stage,
-    pub(crate) weights: RowWeights<'a>,
-    pub(crate) products: Products<'a>,
+    row: RowContext<'a>,
 }
 
 /// What one example left on its way through the stage.
@@ -37,7 +34,7 @@ struct Trace<'a> {
 
 /// What one example left on its way forth and back.
 #[derive(Debug, Clone, Copy)]
-struct Left<'a> {
+struct Traces<'a> {
     trace: Trace<'a>,
     /// The gradient by what each node gave.
     deltas: &'a [f32],
@@ -47,16 +44,17 @@ struct Left<'a> {
 /// What all examples need on their way back.
 #[derive(Debug, Clone, Copy)]
 struct Turned<'a> {
-    /// Weights of the convolutions, turned.
+    /// Weights of the layers, turned where they need them so.
     weights: &'a [Vec<f32>],
     /// Whether the step left outputs out.
     drops_out: bool,
 }
 
 /// Parameters of a layer whose gradient is computed at once.
-#[derive(Debug, Clone)]
-struct ParameterPiece {
+#[derive(Clone)]
+struct ParameterPiece<'a> {
     node: usize,
+    gradient: &'a dyn ExampleGradient,
     /// Which of the node's pieces it is.
     part: usize,
     /// Floats of the row.
@@ -85,53 +83,26 @@ impl<'a> ByExample<'a> {
         masks: Option<Masks<'_>>,
         grids: &mut Grids,
     ) {
-        for index in self.stage.nodes.clone() {
+        for (index, layer) in self.stage.nodes.clone().zip(&self.layers) {
             let node = &self.nodes[index];
             let (done, rest) = block.split_at_mut(self.stage.place(index));
             let out = &mut rest[..node.output.size()];
-            let x = match node.source {
+            let read = |source: Source| match source {
                 Source::Example => input,
                 Source::Node(source) => &done[self.range(source)],
             };
-            let kept = &mut kept[self.kept_from(index)..];
-            match &node.layer {
-                Layer::Convolution(layer) => {
-                    let conv = convolution::ConvolutionLayer::new(self.products, layer);
-                    conv.forward(self.weights, x, out, node.relu, grids);
-                    continue;
-                }
-                Layer::GroupNorm(layer) => {
-                    let norm = group_norm::GroupNormLayer::new(self.cpu, layer);
-                    let x = &x[..out.len()];
-                    norm.forward(self.weights.values, x, out, node.relu, kept);
-                    continue;
-                }
-                Layer::MaxPool(layer) => {
-                    let (x, kept) = (&x[..layer.input.size()], &mut kept[..out.len()]);
-                    let y = &mut *out;
-                    self.cpu.instructions().run(Maximum { layer, x, y, kept });
-                }
-                Layer::MeanPool(grid) => pool::mean(grid, x, out),
-                Layer::Add(Source::Node(other)) => {
-                    let other = &done[self.range(*other)];
-                    let sums = x.iter().zip(other).map(|(x, other)| x + other);
-                    out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
-                }
-                Layer::Add(Source::Example)
-                | Layer::Dense(_)
-                | Layer::Embedding(_)
-                | Layer::Lstm(_)
-                | Layer::Last(_) => unreachable!("a layer that takes a batch whole"),
-            }
-            if node.relu {
-                self.cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || out.iter_mut().for_each(|out| *out = out.max(0.0)),
-                );
-            }
+            let forth = ExampleForth {
+                x: read(node.source),
+                added: node.layer.added().map_or(&[], read),
+                relu: node.relu,
+                out: &mut *out,
+                kept: &mut kept[self.kept_from(index)..],
+                grids: &mut *grids,
+            };
+            layer.forward(self.row, forth);
             if let Some((masks, left_out)) = masks.zip(node.dropout) {
                 let first = masks.first * node.output.size();
-                self.cpu.instructions().vectorize(
+                self.row.products.cpu.instructions().vectorize(
                     #[inline(always)]
                     || masks.dropout.apply(left_out, first, out),
                 );
@@ -154,99 +125,55 @@ impl<'a> ByExample<'a> {
                 deltas[self.range(index)].fill(0.0);
             }
         }
-        for index in self.stage.nodes.clone().rev() {
+        for (index, layer) in self.stage.nodes.clone().zip(&self.layers).rev() {
             let node = &self.nodes[index];
             let (below, rest) = deltas.split_at_mut(self.stage.place(index));
             let d = &mut rest[..node.output.size()];
-            let out = &trace.block[self.range(index)];
             if node.relu {
-                mask(self.cpu, d, out, node.slope(turned.drops_out));
+                let slope = node.slope(turned.drops_out);
+                mask(
+                    self.row.products.cpu,
+                    d,
+                    &trace.block[self.range(index)],
+                    slope,
+                );
             }
             let kept = &mut kept[self.kept_from(index)..];
-            if let Layer::GroupNorm(layer) = &node.layer {
-                let x = &self.read(node, trace)[..d.len()];
-                group_norm::GroupNormLayer::new(self.cpu, layer).gradients(x, d, kept);
+            let x = self.read(node, trace);
+            if let Some(gradient) = layer.gradient() {
+                gradient.keep(self.row, x, d, kept);
             }
             let Source::Node(source) = node.source else {
                 continue;
             };
-            let add = self.stage.readers(self.nodes, source) > 1;
-            let x = &trace.block[self.range(source)];
-            let target = Target {
-                gradient: &mut below[self.range(source)],
-                add,
+            let back = ExampleBack {
+                left: Left { x, d, kept },
+                turned: &turned.weights[index - self.stage.nodes.start],
+                below: self.target(below, source),
+                grids: &mut *grids,
             };
-            match &node.layer {
-                Layer::Convolution(layer) => {
-                    let conv = convolution::ConvolutionLayer::new(self.products, layer);
-                    let turned = &turned.weights[index - self.stage.nodes.start];
-                    conv.backward(turned, d, target, grids);
-                }
-                Layer::GroupNorm(layer) => {
-                    let norm = group_norm::GroupNormLayer::new(self.cpu, layer);
-                    norm.backward(self.weights.values, x, kept, d, target);
-                }
-                Layer::MaxPool(layer) => {
-                    if !add {
-                        target.gradient.fill(0.0);
-                    }
-                    self.cpu.instructions().run(MaximumBack {
-                        layer,
-                        kept,
-                        d,
-                        below: target.gradient,
-                    });
-                }
-                Layer::MeanPool(grid) => pool::mean_back(grid, d, target),
-                Layer::Add(Source::Node(other)) => {
-                    hand_on(d, target);
-                    let other = Target {
-                        gradient: &mut below[self.range(*other)],
-                        add: self.stage.readers(self.nodes, *other) > 1,
-                    };
-                    hand_on(d, other);
-                }
-                Layer::Add(Source::Example)
-                | Layer::Dense(_)
-                | Layer::Embedding(_)
-                | Layer::Lstm(_)
-                | Layer::Last(_) => unreachable!("a layer that takes a batch whole"),
+            layer.backward(self.row, back);
+            if let Some(Source::Node(other)) = node.layer.added() {
+                self.target(below, other).take(d);
             }
         }
     }
 
     /// Adds one example's gradient of the parameters of `piece` to `sums`.
-    fn parameters(
-        &self,
-        piece: &ParameterPiece,
-        left: Left<'_>,
-        sums: &mut [f32],
-        grids: &mut Grids,
-    ) {
-        let Left {
-            trace,
-            deltas,
-            kept,
-        } = left;
-        let (index, part) = (piece.node, piece.part);
-        let node = &self.nodes[index];
-        match &node.layer {
-            Layer::Convolution(layer) => {
-                let (x, d) = (self.read(node, trace), &deltas[self.range(index)]);
-                let conv = convolution::ConvolutionLayer::new(self.products, layer);
-                conv.parameters(part, x, d, sums, grids);
-            }
-            Layer::GroupNorm(layer) => {
-                let kept = &kept[self.kept_from(index)..];
-                group_norm::GroupNormLayer::new(self.cpu, layer).parameters(part, kept, sums);
-            }
-            Layer::Dense(_)
-            | Layer::MaxPool(_)
-            | Layer::MeanPool(_)
-            | Layer::Add(_)
-            | Layer::Embedding(_)
-            | Layer::Lstm(_)
-            | Layer::Last(_) => {}
+    fn parameters(&self, piece: &ParameterPiece<'_>, of: Traces<'_>, sums: Sums<'_>) {
+        let left = Left {
+            x: self.read(&self.nodes[piece.node], of.trace),
+            d: &of.deltas[self.range(piece.node)],
+            kept: &of.kept[self.kept_from(piece.node)..],
+        };
+        piece.gradient.add(self.row, piece.part, left, sums);
+    }
+
+    /// Where the gradient by what `node` gives lies in a block of `gradients`.
+    fn target<'b>(&self, gradients: &'b mut [f32], node: usize) -> Target<'b> {
+        Target {
+            gradient: &mut gradients[self.range(node)],
+            add: self.stage.readers(self.nodes, node) > 1,
         }
     }
 
@@ -259,50 +186,30 @@ impl<'a> ByExample<'a> {
     }
 
     /// The parameters of the stage in the order of a row.
-    fn pieces(&self) -> Vec<ParameterPiece> {
-        let of_node = |index: usize| {
-            let pieces = match &self.nodes[index].layer {
-                Layer::Convolution(layer) => convolution::pieces(layer),
-                Layer::GroupNorm(layer) => vec![layer.weight.clone(), layer.bias.clone()],
-                Layer::Dense(_)
-                | Layer::MaxPool(_)
-                | Layer::MeanPool(_)
-                | Layer::Add(_)
-                | Layer::Embedding(_)
-                | Layer::Lstm(_)
-                | Layer::Last(_) => Vec::new(),
-            };
-            let pieces = pieces.into_iter().enumerate();
+    fn pieces(&self) -> Vec<ParameterPiece<'a>> {
+        let nodes = self.stage.nodes.clone().zip(&self.layers);
+        let gradients = nodes.filter_map(|(node, layer)| Some((node, layer.gradient()?)));
+        let pieces = gradients.flat_map(|(node, gradient)| {
+            let pieces = gradient.pieces().into_iter().enumerate();
             pieces.map(move |(part, range)| ParameterPiece {
-                node: index,
+                node,
+                gradient,
                 part,
                 range,
             })
-        };
-        self.stage.nodes.clone().flat_map(of_node).collect()
+        });
+        pieces.collect()
     }
 
-    /// Turns the weights of all convolutions for the way back.
+    /// Turns the weights of all layers for the way back.
     fn turn(&self, pairs: &mut Vec<f32>, turned: &mut Vec<Vec<f32>>) {
         turned.resize_with(turned.len().max(self.stage.nodes.len()), Vec::new);
-        for (index, turned) in self.stage.nodes.clone().zip(turned) {
-            let node = &self.nodes[index];
-            if let (Layer::Convolution(layer), Source::Node(_)) = (&node.layer, node.source) {
-                let weight = &self.weights.values[layer.weight.clone()];
-                convolution::ConvolutionLayer::new(self.products, layer)
-                    .turn(weight, pairs, turned);
+        let nodes = self.nodes[self.stage.nodes.clone()].iter();
+        for ((node, layer), turned) in nodes.zip(&self.layers).zip(turned) {
+            if node.source != Source::Example {
+                layer.turn(self.row, pairs, turned);
             }
         }
-    }
-}
-
-/// Gives the gradient `d` to `below`.
-fn hand_on(d: &[f32], below: Target<'_>) {
-    let Target { gradient, add } = below;
-    if add {
-        gradient.iter_mut().zip(d).for_each(|(sum, d)| *sum += d);
-    } else {
-        gradient.copy_from_slice(d);
     }
 }
 
@@ -313,12 +220,18 @@ impl Passes<'_> {
         stage: &'a Stage,
         weights: RowWeights<'a>,
     ) -> ByExample<'a> {
+        let nodes = self.network.nodes();
+        let layers = nodes[stage.nodes.clone()].iter();
         ByExample {
-            cpu: self.cpu,
-            nodes: self.network.nodes(),
+            nodes,
+            layers: layers
+                .filter_map(|node| Blocked::of(&node.layer).by_example())
+                .collect(),
             stage,
-            weights,
-            products: self.products(),
+            row: RowContext {
+                products: self.products(),
+                weights,
+            },
         }
     }
 
@@ -374,12 +287,13 @@ impl Passes<'_> {
                 for (index, (deltas, kept)) in blocks.enumerate() {
                     // What is there is another example's.
                     grids.clear();
-                    let left = Left {
+                    let traces = Traces {
                         trace: trace(index),
                         deltas,
                         kept,
                     };
-                    layers.parameters(piece, left, sums, &mut grids);
+                    let grids = &mut grids;
+                    layers.parameters(piece, traces, Sums { sums, grids });
                 }
             });
         } else {
@@ -387,18 +301,21 @@ impl Passes<'_> {
             for (index, (deltas, kept)) in blocks.enumerate() {
                 let grids = &mut buffers.grids;
                 layers.backward(trace(index), deltas, kept, turned, grids);
-                let left = Left {
+                let traces = Traces {
                     trace: trace(index),
                     deltas,
                     kept,
                 };
                 for piece in &pieces {
                     let sums = &mut sums[piece.range.start - first..piece.range.end - first];
-                    layers.parameters(piece, left, sums, grids);
+                    let grids = &mut buffers.grids;
+                    layers.parameters(piece, traces, Sums { sums, grids });
                 }
             }
         }
-        for ParameterPiece { range, .. } in pieces {
+        // The layers read the weights until here.
+        let ranges: Vec<Range<usize>> = pieces.into_iter().map(|piece| piece.range).collect();
+        for range in ranges {
             let values = &buffers.sums[range.start - first..range.end - first];
             sink.settle(self.cpu, range, values);
         }
@@ -414,7 +331,7 @@ pub(crate) fn of_examples(kept: &mut [f32], size: usize, batch: usize) -> Vec<&m
 }
 
 /// The floats of each piece in `sums`, which begin at float `first` of a row.
-fn cut<'a>(sums: &'a mut [f32], first: usize, pieces: &[ParameterPiece]) -> Vec<&'a mut [f32]> {
+fn cut<'a>(sums: &'a mut [f32], first: usize, pieces: &[ParameterPiece<'_>]) -> Vec<&'a mut [f32]> {
     let (mut rest, mut at) = (sums, first);
     let mut parts = Vec::new();
     for ParameterPiece { range, .. } in pieces {

@@ -1,6 +1,7 @@
 //! The gradient of one row's batch.
 
-use super::forward::{Batch, Masks};
+use super::forward::Batch;
+use crate::blocked::layers::Masks;
 use crate::blocked::pass::inputs::Goal;
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::scratch::Scratch;

@@ -2,7 +2,6 @@
 
 use crate::kernels::to_bf16;
 use crate::network::Network;
-use crate::network::layer::Layer;
 use crate::network::precision::Precision;
 use std::borrow::Cow;
 
@@ -22,18 +21,8 @@ pub(super) fn row_of_operands<'a>(network: &Network, row: &'a [f64]) -> Cow<'a, 
     }
     let mut result = row.to_vec();
     for node in network.nodes() {
-        let weights = match &node.layer {
-            Layer::Dense(layer) => vec![layer.weight.clone()],
-            Layer::Convolution(layer) => vec![layer.weight.clone()],
-            Layer::Lstm(layer) => vec![layer.input_weight.clone(), layer.hidden_weight.clone()],
-            Layer::GroupNorm(_)
-            | Layer::MaxPool(_)
-            | Layer::MeanPool(_)
-            | Layer::Add(_)
-            | Layer::Embedding(_)
-            | Layer::Last(_) => Vec::new(),
-        };
-        for range in weights {
+        for weight in node.layer.facts().weights() {
+            let range = weight.range;
             let rounded = operands(network.precision(), &row[range.clone()]);
             result[range].copy_from_slice(&rounded);
         }

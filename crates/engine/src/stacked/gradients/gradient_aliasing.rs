@@ -1,17 +1,19 @@
 //! Which nodes have the gradient of an addition for their own: what is added has the gradient of the sum, so that there is
 //! nothing to copy.
 
-use crate::network::layer::{Layer, Node, Source};
+use crate::network::layer::{Node, Source};
 
-/// Whether `node` reads what `source` gives.
-pub(crate) fn reads(node: &Node, source: Source) -> bool {
-    node.source == source || node.layer == Layer::Add(source)
+impl Node {
+    /// Whether it reads what `source` gives.
+    pub(crate) fn reads(&self, source: Source) -> bool {
+        self.source == source || self.layer.added() == Some(source)
+    }
 }
 
 /// Whether the gradient by what `source` gives lies where that by the sum of node `sum` does: if nobody has left another
 /// there, ReLU does not mask it, and the other summand, should it lie there too, is done with it before it changes.
 pub(crate) fn is_handed(nodes: &[Node], sum: usize, source: Source) -> bool {
-    let Layer::Add(added) = nodes[sum].layer else {
+    let Some(added) = nodes[sum].layer.added() else {
         return false;
     };
     let first = nodes[sum].source;
@@ -44,7 +46,7 @@ fn may_share(nodes: &[Node], sum: usize, source: Source) -> bool {
     let Source::Node(index) = source else {
         return false;
     };
-    let read = |nodes: &[Node]| nodes.iter().any(|node| reads(node, source));
+    let read = |nodes: &[Node]| nodes.iter().any(|node| node.reads(source));
     let masked = nodes[index].relu && !read(&nodes[..sum]);
     !masked && !read(&nodes[sum + 1..])
 }
@@ -52,8 +54,8 @@ fn may_share(nodes: &[Node], sum: usize, source: Source) -> bool {
 /// The node on whose way back the gradient by `source` at the latest is no longer that by the sum: the last other one that
 /// reads it, or an addition itself, which may hand it on.
 fn changed_at(nodes: &[Node], sum: usize, source: Source) -> Option<usize> {
-    let other = nodes[..sum].iter().rposition(|node| reads(node, source));
-    let adds = |index: usize| matches!(nodes[index].layer, Layer::Add(_)).then_some(index);
+    let other = nodes[..sum].iter().rposition(|node| node.reads(source));
+    let adds = |index: usize| nodes[index].layer.added().map(|_| index);
     match source {
         Source::Node(index) => other.or_else(|| adds(index)),
         Source::Example => None,
@@ -64,7 +66,7 @@ fn changed_at(nodes: &[Node], sum: usize, source: Source) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::network::Network;
-    use crate::network::layer::Grid;
+    use crate::network::layer::{Add, Grid, Last, Layer};
     use crate::network::model::{Model, Resnet};
     use meshfold_data::{Input, Shape};
 
@@ -78,20 +80,25 @@ mod tests {
         }
     }
 
+    fn last() -> Layer {
+        Layer::Last(Last {
+            grid: Grid::flat(1),
+        })
+    }
+
     /// A layer that reads `source`.
     fn plain(source: usize, relu: bool) -> Node {
-        node(Layer::Last(Grid::flat(1)), Source::Node(source), relu)
+        node(last(), Source::Node(source), relu)
     }
 
     fn sum(first: usize, second: usize) -> Node {
-        node(Layer::Add(Source::Node(second)), Source::Node(first), true)
+        let other = Source::Node(second);
+        node(Layer::Add(Add { other }), Source::Node(first), true)
     }
 
     /// What node `sum` hands of its first and its second summand.
     fn handed(nodes: &[Node], sum: usize) -> [bool; 2] {
-        let Layer::Add(second) = nodes[sum].layer else {
-            panic!("node {sum} is no sum")
-        };
+        let second = nodes[sum].layer.added().expect("a sum");
         [nodes[sum].source, second].map(|source| is_handed(nodes, sum, source))
     }
 
@@ -110,9 +117,9 @@ mod tests {
         let network = Network::new(&model, Input::Numbers(shape), 10).unwrap();
         let nodes = network.nodes();
         for (at, node) in nodes.iter().enumerate() {
-            let read = |index: &usize| reads(node, Source::Node(*index));
+            let read = |index: &usize| node.reads(Source::Node(*index));
             let handed = |index: &usize| is_handed(nodes, at, Source::Node(*index));
-            let sum = matches!(node.layer, Layer::Add(_));
+            let sum = node.layer.added().is_some();
             let expected: Vec<usize> = (0..at).filter(|index| sum && read(index)).collect();
             assert_eq!(
                 (0..at).filter(handed).collect::<Vec<usize>>(),
@@ -120,15 +127,13 @@ mod tests {
                 "node {at}"
             );
         }
-        let sums = nodes
-            .iter()
-            .filter(|node| matches!(node.layer, Layer::Add(_)));
+        let sums = nodes.iter().filter(|node| node.layer.added().is_some());
         assert_eq!(sums.count(), 8);
     }
 
     #[test]
     fn a_gradient_that_others_still_need_is_copied() {
-        let first = node(Layer::Last(Grid::flat(1)), Source::Example, true);
+        let first = node(last(), Source::Example, true);
         // Node 1 sends its own gradient to node 0, to which that of the sum would be added while it is read.
         let shared = [first.clone(), plain(0, false), sum(1, 0), plain(2, false)];
         assert_eq!(handed(&shared, 2), [true, false]);

@@ -1,6 +1,8 @@
 //! The sum of what two nodes give, and the way back to each.
 
 use super::relu::rectified_one;
+use super::{Back, Forth, StackedLayer};
+use crate::network::layer::Add;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::line;
 use crate::stacked::device::trace::moves;
@@ -50,8 +52,24 @@ fn pass_kernel(
     );
 }
 
+impl StackedLayer for Add {
+    fn forward(&self, forth: &Forth<'_>) {
+        let first = forth.own_inputs();
+        let sum = Sum {
+            first,
+            second: forth.added.expect("a sum reads two nodes"),
+            size: first.meta.shape()[2],
+            relu: forth.relu,
+        };
+        sum.launch(forth.flow.part, forth.outputs);
+    }
+
+    /// Nodes hand the gradient by a sum on themselves.
+    fn backward(&self, _: &Back<'_>) {}
+}
+
 /// A sum to launch.
-pub(crate) struct Add<'a> {
+pub(crate) struct Sum<'a> {
     /// `[rows, examples, size]`.
     pub(crate) first: &'a CubeTensor,
     /// `[rows, examples, size]`.
@@ -61,7 +79,7 @@ pub(crate) struct Add<'a> {
     pub(crate) relu: bool,
 }
 
-impl Add<'_> {
+impl Sum<'_> {
     /// Writes `[rows, examples, size]`.
     pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor) {
         let size = self.size;
@@ -128,7 +146,7 @@ mod tests {
             let found = memory.upload_floats(&vec![0.0; 9 * size]);
             let given = [&first, &second, &above].map(|values| memory.upload_floats(values));
             let part = batch.part(&counts);
-            let add = Add {
+            let add = Sum {
                 first: &given[0],
                 second: &given[1],
                 size,

@@ -6,11 +6,70 @@ pub(crate) mod delta;
 pub(crate) mod outer;
 mod outer_staged;
 
+use super::arena::StackArena;
+use super::{Back, Forth, StackedLayer};
 use crate::network::layer::Dense;
+use affine::Affine;
+use burn_cubecl::tensor::CubeTensor;
+use delta::delta;
+use outer::Outer;
 
 impl Dense {
     /// Number of weights and biases.
     pub(crate) fn parameters(&self) -> usize {
         self.weight.len() + self.bias.as_ref().map_or(0, ExactSizeIterator::len)
+    }
+}
+
+impl StackedLayer for Dense {
+    fn forward(&self, forth: &Forth<'_>) {
+        forth.multiply(self, forth.relu, forth.outputs);
+    }
+
+    fn backward(&self, back: &Back<'_>) {
+        back.send(self, back.above);
+        back.keep(self, back.inputs, back.above, 0);
+    }
+}
+
+impl Forth<'_> {
+    /// Writes the product of what is read with `layer` to `outputs`.
+    pub(super) fn multiply(&self, layer: &Dense, relu: bool, outputs: &CubeTensor) {
+        let StackArena { models, width } = self.flow.arena();
+        let product = Affine {
+            models,
+            width,
+            layer,
+            inputs: self.inputs,
+            shared: self.shared,
+            relu,
+        };
+        product.launch(self.flow.part, outputs);
+    }
+}
+
+impl Back<'_> {
+    /// Sends the gradient `above` by what `layer` gave on to what was read.
+    pub(super) fn send(&self, layer: &Dense, above: &CubeTensor) {
+        if let Some(below) = &self.below {
+            delta(self.flow.arena(), layer, above, below, self.flow.part);
+        }
+    }
+
+    /// Brings the gradient of `layer`, whose outputs stand `skip` places after their inputs, to the sink.
+    pub(super) fn keep(
+        &self,
+        layer: &Dense,
+        inputs: &CubeTensor,
+        deltas: &CubeTensor,
+        skip: usize,
+    ) {
+        let outer = Outer {
+            layer,
+            inputs,
+            deltas,
+            skip,
+        };
+        outer.launch(self.sink, self.flow.part);
     }
 }

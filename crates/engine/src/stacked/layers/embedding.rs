@@ -1,8 +1,12 @@
 //! A vector for every token of all rows.
 
+use super::embedding_gradient::{EmbeddingGradient, strings};
+use super::{Back, Forth, Stackable, StackedLayer};
 use crate::network::layer::Embedding;
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
 use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
@@ -53,6 +57,48 @@ fn embedding_kernel<N: Size>(
     let model = (slot.first_row + row) * embedding.width + embedding.weight;
     let column = ABSOLUTE_POS % embedding.columns;
     outputs[ABSOLUTE_POS] = models[model + token * embedding.columns + column];
+}
+
+impl Stackable for Embedding {
+    fn kept(&self) -> Vec<usize> {
+        vec![2 * self.positions]
+    }
+
+    fn stack(&self, memory: &Memory, shape: BlockShape) -> Box<dyn StackedLayer> {
+        Box::new(StackedEmbedding {
+            embedding: self.clone(),
+            strings: strings(memory, self, shape),
+        })
+    }
+}
+
+/// An embedding, and how the positions of each token are strung together.
+#[derive(Debug)]
+struct StackedEmbedding {
+    embedding: Embedding,
+    strings: CubeTensor,
+}
+
+impl StackedLayer for StackedEmbedding {
+    fn forward(&self, forth: &Forth<'_>) {
+        let embed = Embed {
+            arena: forth.flow.arena(),
+            embedding: &self.embedding,
+            tokens: forth.inputs,
+            shared: forth.shared,
+        };
+        embed.launch(forth.flow.part, forth.outputs);
+    }
+
+    fn backward(&self, back: &Back<'_>) {
+        let gradient = EmbeddingGradient {
+            embedding: &self.embedding,
+            tokens: back.inputs,
+            deltas: back.above,
+            strings: &self.strings,
+        };
+        gradient.launch(back.sink, back.flow.part);
+    }
 }
 
 /// Vectors of tokens to launch.

@@ -4,7 +4,9 @@
 //! A cube of units holds one group of one example: each unit sums a share of its numbers, and the shares are added in
 //! order, so that sums depend on the shape alone.
 
+use super::group_norm_delta::NormDelta;
 use super::relu::rectified;
+use super::{Back, Forth, Stackable, StackedLayer};
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, has};
@@ -126,6 +128,51 @@ fn group_norm_kernel<N: Size>(
         let values = normal * models[channel + norm.weight] + models[channel + norm.bias];
         outputs[place] = rectified(values, relu);
         at += units;
+    }
+}
+
+impl Stackable for GroupNorm {
+    fn kept(&self) -> Vec<usize> {
+        vec![2 * self.grid.channels, 2 * self.groups]
+    }
+
+    fn stack(&self, memory: &Memory, shape: BlockShape) -> Box<dyn StackedLayer> {
+        Box::new(StackedNorm {
+            norm: self.clone(),
+            norms: Norms::new(memory, self, shape),
+        })
+    }
+}
+
+/// A normalisation and what it keeps.
+#[derive(Debug)]
+struct StackedNorm {
+    norm: GroupNorm,
+    norms: Norms,
+}
+
+impl StackedLayer for StackedNorm {
+    fn forward(&self, forth: &Forth<'_>) {
+        let normalise = Normalise {
+            arena: forth.flow.arena(),
+            norm: &self.norm,
+            inputs: forth.own_inputs(),
+            relu: forth.relu,
+        };
+        normalise.launch(forth.flow.part, forth.outputs, &self.norms);
+    }
+
+    fn backward(&self, back: &Back<'_>) {
+        let (arena, part) = (back.flow.arena(), back.flow.part);
+        let delta = NormDelta {
+            norm: &self.norm,
+            inputs: back.inputs,
+            above: back.above,
+        };
+        let below = back.below.as_ref();
+        let below = below.expect("layers without products read no examples");
+        delta.send(&self.norms, arena, below, part);
+        delta.outer(&self.norms, back.sink, part);
     }
 }
 

@@ -5,6 +5,7 @@
 //! does for a layer.
 
 use super::lstm_staged::{Staging, lstm_staged_kernel};
+use super::{Back, Forth, Stackable, StackedLayer};
 use crate::network::layer::{Dense, Lstm};
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
@@ -185,6 +186,48 @@ fn state_of<N: Size>(
             cells[place] = cell;
             states[place] = output * tanh(cell);
         }
+    }
+}
+
+impl Stackable for Lstm {
+    fn kept(&self) -> Vec<usize> {
+        let size = self.positions * self.hidden;
+        vec![4 * size, size, self.hidden]
+    }
+
+    fn stack(&self, memory: &Memory, shape: BlockShape) -> Box<dyn StackedLayer> {
+        Box::new(StackedLstm {
+            lstm: self.clone(),
+            recurrence: Recurrence::new(memory, self, shape),
+        })
+    }
+}
+
+/// A recurrent layer and what it keeps.
+#[derive(Debug)]
+struct StackedLstm {
+    lstm: Lstm,
+    recurrence: Recurrence,
+}
+
+impl StackedLayer for StackedLstm {
+    /// The product with what the layer reads at all positions, then position after position.
+    fn forward(&self, forth: &Forth<'_>) {
+        let [product, _] = products(&self.lstm);
+        forth.multiply(&product, false, &self.recurrence.gates);
+        let (arena, part) = (forth.flow.arena(), forth.flow.part);
+        self.recurrence
+            .forward(arena, &self.lstm, forth.outputs, part);
+    }
+
+    fn backward(&self, back: &Back<'_>) {
+        let (arena, part) = (back.flow.arena(), back.flow.part);
+        self.recurrence
+            .backward(arena, &self.lstm, back.above, part);
+        let (gates, [input, hidden]) = (&self.recurrence.gates, products(&self.lstm));
+        back.send(&input, gates);
+        back.keep(&input, back.inputs, gates, 0);
+        back.keep(&hidden, back.outputs, gates, 1);
     }
 }
 

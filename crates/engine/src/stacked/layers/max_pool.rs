@@ -2,9 +2,12 @@
 
 use super::relu::rectified;
 use super::window::{self, WindowAt, place_at};
+use super::{Back, Forth, Stackable, StackedLayer};
 use crate::network::layer::MaxPool;
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradients};
 use burn_cubecl::tensor::CubeTensor;
@@ -120,6 +123,49 @@ fn max_pool_delta_kernel<N: Size>(
         below[ABSOLUTE_POS] = sum * Vector::new(slope);
     } else {
         write_gradients(below, given, ABSOLUTE_POS, sum, slope, write);
+    }
+}
+
+impl Stackable for MaxPool {
+    fn kept(&self) -> Vec<usize> {
+        vec![self.output.size()]
+    }
+
+    fn stack(&self, memory: &Memory, shape: BlockShape) -> Box<dyn StackedLayer> {
+        Box::new(StackedPool {
+            pool: self.clone(),
+            chosen: memory.words(&[shape.rows, shape.examples, self.output.size()]),
+        })
+    }
+}
+
+/// Maxima, and where they stood, of the shape of what they give.
+#[derive(Debug)]
+struct StackedPool {
+    pool: MaxPool,
+    chosen: CubeTensor,
+}
+
+impl StackedLayer for StackedPool {
+    fn forward(&self, forth: &Forth<'_>) {
+        let maxima = Maxima {
+            pool: &self.pool,
+            inputs: forth.own_inputs(),
+            relu: forth.relu,
+        };
+        maxima.launch(forth.flow.part, forth.outputs, &self.chosen);
+    }
+
+    fn backward(&self, back: &Back<'_>) {
+        if let Some(below) = &back.below {
+            let delta = MaximaDelta {
+                pool: &self.pool,
+                above: back.above,
+                chosen: &self.chosen,
+                outputs: back.outputs,
+            };
+            delta.send(below, back.flow.part);
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //! way back.
 
 use super::relu::rectified_one;
-use crate::network::layer::Grid;
+use super::{Back, Forth, StackedLayer};
+use crate::network::layer::{Grid, Last, MeanPool};
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::line;
 use crate::stacked::device::trace::moves;
@@ -25,6 +26,39 @@ impl OverPlaces {
         match self {
             Self::Mean => grid.places(),
             Self::Last => 1,
+        }
+    }
+}
+
+impl StackedLayer for MeanPool {
+    fn forward(&self, forth: &Forth<'_>) {
+        OverPlaces::Mean.forth(&self.grid, forth);
+    }
+
+    fn backward(&self, back: &Back<'_>) {
+        OverPlaces::Mean.back(&self.grid, back);
+    }
+}
+
+impl StackedLayer for Last {
+    fn forward(&self, forth: &Forth<'_>) {
+        OverPlaces::Last.forth(&self.grid, forth);
+    }
+
+    fn backward(&self, back: &Back<'_>) {
+        OverPlaces::Last.back(&self.grid, back);
+    }
+}
+
+impl OverPlaces {
+    fn forth(self, grid: &Grid, forth: &Forth<'_>) {
+        let inputs = forth.own_inputs();
+        self.forward(grid, inputs, forth.outputs, forth.flow.part, forth.relu);
+    }
+
+    fn back(self, grid: &Grid, back: &Back<'_>) {
+        if let Some(below) = &back.below {
+            self.backward(grid, back.above, below, back.flow.part);
         }
     }
 }

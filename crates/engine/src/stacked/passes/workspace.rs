@@ -1,13 +1,11 @@
 //! The memory of a pass: what every layer of a block of rows gives, and the gradients by it.
 
 use crate::network::Network;
-use crate::network::layer::{Layer, Node, Source};
+use crate::network::layer::{Node, Source};
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::gradients::gradient_aliasing::is_handed;
-use crate::stacked::layers::embedding_gradient::strings;
-use crate::stacked::layers::group_norm::Norms;
-use crate::stacked::layers::lstm::Recurrence;
+use crate::stacked::layers::{StackedLayer, stackable};
 use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::Input;
 
@@ -31,23 +29,8 @@ pub(crate) struct NodeBuffers {
     pub(crate) output: CubeTensor,
     /// The gradient by what it gives, or that by the sum that hands it on; none for the last, and without training.
     pub(crate) delta: Option<CubeTensor>,
-    pub(crate) kept: Kept,
-}
-
-/// What a layer keeps for the way back besides what it gives.
-#[derive(Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is one to a layer of a workspace"
-)]
-pub(crate) enum Kept {
-    Nothing,
-    Norms(Norms),
-    /// Where the largest numbers stood, of the shape of the output.
-    Chosen(CubeTensor),
-    /// How the positions of each token are strung together.
-    Strings(CubeTensor),
-    Recurrence(Recurrence),
+    /// Its layer, with what that keeps for the way back besides what it gives.
+    pub(crate) layer: Box<dyn StackedLayer>,
 }
 
 /// Numbers per example that a pass of a user's own model may hold at once, in multiples of what it reads or gives: it is
@@ -61,18 +44,8 @@ fn sizes(network: &Network, training: bool) -> Vec<usize> {
     }
     let of_node = |node: &Node| {
         let size = node.output.size();
-        let kept = match &node.layer {
-            Layer::GroupNorm(norm) => vec![2 * norm.grid.channels, 2 * norm.groups],
-            Layer::MaxPool(_) => vec![size],
-            Layer::Embedding(embedding) => vec![2 * embedding.positions],
-            Layer::Lstm(_) => vec![4 * size, size, node.output.channels],
-            Layer::Dense(_)
-            | Layer::Convolution(_)
-            | Layer::MeanPool(_)
-            | Layer::Add(_)
-            | Layer::Last(_) => Vec::new(),
-        };
-        [vec![size; 1 + usize::from(training)], kept].concat()
+        let given = vec![size; 1 + usize::from(training)];
+        [given, stackable(&node.layer).kept()].concat()
     };
     let nodes = network.nodes().iter().flat_map(of_node);
     nodes.chain([network.inputs()]).collect()
@@ -80,16 +53,11 @@ fn sizes(network: &Network, training: bool) -> Vec<usize> {
 
 /// Weights of a row that the way back transposes at once: those of the layer that has most of them.
 fn transposed(network: &Network) -> usize {
-    let of_node = |node: &Node| {
-        let reads_example = node.source == Source::Example;
-        match &node.layer {
-            Layer::Lstm(lstm) => lstm.input_weight.len().max(lstm.hidden_weight.len()),
-            Layer::Dense(layer) if !reads_example => layer.weight.len(),
-            Layer::Convolution(layer) if !reads_example => layer.weight.len(),
-            _ => 0,
-        }
-    };
-    network.nodes().iter().map(of_node).max().unwrap_or(0)
+    let reading = network.nodes().iter();
+    let reading = reading.filter(|node| node.source != Source::Example);
+    let weights = reading.flat_map(|node| node.layer.facts().weights());
+    let sizes = weights.map(|weight| weight.range.len());
+    sizes.max().unwrap_or(0)
 }
 
 /// Bytes of all buffers for so many rows and examples.
@@ -151,7 +119,7 @@ impl Workspace {
             NodeBuffers {
                 output: floats(),
                 delta: (training && index < last && sum_of(index).is_none()).then(floats),
-                kept: Kept::new(memory, &node.layer, shape, node.output.size()),
+                layer: stackable(&node.layer).stack(memory, shape),
             }
         };
         let mut all: Vec<NodeBuffers> = nodes.iter().enumerate().map(buffers).collect();
@@ -195,21 +163,5 @@ impl Workspace {
     /// The output of the last node, `[rows, examples, positions, outputs]`.
     pub(crate) fn last(&self) -> &CubeTensor {
         &self.nodes[self.nodes.len() - 1].output
-    }
-}
-
-impl Kept {
-    fn new(memory: &Memory, layer: &Layer, shape: BlockShape, size: usize) -> Self {
-        match layer {
-            Layer::GroupNorm(norm) => Self::Norms(Norms::new(memory, norm, shape)),
-            Layer::MaxPool(_) => Self::Chosen(memory.words(&[shape.rows, shape.examples, size])),
-            Layer::Embedding(embedding) => Self::Strings(strings(memory, embedding, shape)),
-            Layer::Lstm(lstm) => Self::Recurrence(Recurrence::new(memory, lstm, shape)),
-            Layer::Dense(_)
-            | Layer::Convolution(_)
-            | Layer::MeanPool(_)
-            | Layer::Add(_)
-            | Layer::Last(_) => Self::Nothing,
-        }
     }
 }
