@@ -65,6 +65,8 @@ pub enum PartitionError {
         asked: usize,
         /// Examples there are.
         available: usize,
+        /// The setting that asks for them.
+        setting: &'static str,
     },
     /// Every client holds several labels, and there are not as many.
     #[error("partition: {classes} classes, at least {needed} needed")]

@@ -86,6 +86,10 @@ impl Strategy for Explicit {
                     label,
                     asked,
                     available: group.len(),
+                    setting: match self.counts {
+                        Some(_) => "counts",
+                        None => "sizes",
+                    },
                 });
             }
             if self.order == ExampleOrder::Shuffled {

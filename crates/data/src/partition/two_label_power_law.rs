@@ -102,6 +102,7 @@ impl Strategy for TwoLabelPowerLaw {
                     label,
                     asked,
                     available: group.len(),
+                    setting: "clients",
                 });
             }
             let (first, rest) = group.split_at(asked);

@@ -134,13 +134,13 @@ pub(crate) trait ExampleLayer: Sync {
         0
     }
 
-    /// Writes what it makes of an example, and what it will need on the way back.
+    /// Writes what it makes of an example, ReLU included, and what it will need on the way back. The pass applies dropout.
     fn forward(&self, row: RowContext<'_>, forth: ExampleForth<'_>);
 
     /// Turns its weight for the way back, if it multiplies with it there.
     fn turn(&self, _: RowContext<'_>, _pairs: &mut Vec<f32>, _turned: &mut Vec<f32>) {}
 
-    /// Sends the gradient on.
+    /// Sends the gradient on, which ReLU has masked.
     fn backward(&self, row: RowContext<'_>, back: ExampleBack<'_>);
 
     /// The gradient by its parameters, if it has any.
@@ -204,9 +204,9 @@ pub(crate) trait BatchLayer {
         0
     }
 
-    /// Writes what it makes of a batch, and what it will need on the way back.
+    /// Writes what it makes of a batch, ReLU and dropout included where its node has them, and what it will need on the way back.
     fn forward(&self, on: BatchContext<'_>, forth: BatchForth<'_>);
 
-    /// Sends the gradient on.
+    /// Sends the gradient on, which ReLU has masked: see [`StageMemory::gradient`].
     fn backward(&self, on: BatchContext<'_>, back: BatchBack<'_, '_>);
 }

@@ -235,15 +235,24 @@ impl Sketch {
         });
     }
 
+    /// Has ReLU follow the last node.
+    ///
+    /// # Panics
+    /// If its layer takes none.
     fn relu(&mut self) {
         if let Some(node) = self.nodes.last_mut() {
+            assert!(node.layer.facts().takes_relu(), "{:?}", node.layer);
             node.relu = true;
         }
     }
 
     /// Has training steps leave out a `share` of what the last node gives.
+    ///
+    /// # Panics
+    /// If ReLU does not come before: on the way back its zeros tell what was left out.
     fn drop_out(&mut self, share: f32) {
         if let Some(node) = self.nodes.last_mut() {
+            assert!(node.relu, "dropout follows ReLU");
             node.dropout = Some(LeftOut::new(self.dropping, share));
             self.dropping += 1;
         }

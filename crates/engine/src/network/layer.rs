@@ -119,6 +119,11 @@ pub(crate) trait LayerFacts {
         "width".to_owned()
     }
 
+    /// Whether ReLU, and dropout behind it, may follow. What computes the layer then applies them.
+    fn takes_relu(&self) -> bool {
+        true
+    }
+
     /// Checks what is its own.
     ///
     /// # Errors

@@ -68,7 +68,7 @@ pub(crate) fn stackable(layer: &Layer) -> &dyn Stackable {
 
 /// A layer and what it keeps.
 pub(crate) trait StackedLayer: Debug + Send {
-    /// Writes what it makes of what its node reads.
+    /// Writes what it makes of what its node reads, ReLU included. The pass applies dropout.
     fn forward(&self, forth: &Forth<'_>);
 
     /// Sends the gradient on: by what was read to where [`Back::below`] says, by parameters to [`Back::sink`] at last.
@@ -105,8 +105,9 @@ impl<'a> Forth<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Back<'a> {
     pub(crate) flow: &'a Flow<'a>,
-    /// What the node read, and what it gave.
+    /// What the node read.
     pub(crate) inputs: &'a CubeTensor,
+    /// What it gave; of the last node, the gradient by that.
     pub(crate) outputs: &'a CubeTensor,
     /// The gradient by what it gave.
     pub(crate) above: &'a CubeTensor,

@@ -47,10 +47,8 @@ pub(crate) fn of_partition(error: &PartitionError, choice: &str) -> String {
         | PartitionError::ExplicitSum { table, client, .. } => {
             return format!("partition.{choice}.{table}.{client}");
         }
-        PartitionError::NotEnough { .. } if choice == "explicit" => "counts",
-        PartitionError::NotEnough { .. }
-        | PartitionError::LabelTooSmall { .. }
-        | PartitionError::TooFewOwners { .. } => "clients",
+        PartitionError::NotEnough { setting, .. } => setting,
+        PartitionError::LabelTooSmall { .. } | PartitionError::TooFewOwners { .. } => "clients",
         _ => return format!("partition.{choice}"),
     };
     format!("partition.{choice}.{setting}")

@@ -19,6 +19,10 @@ impl LayerFacts for Embedding {
         "embedding".to_owned()
     }
 
+    fn takes_relu(&self) -> bool {
+        false
+    }
+
     /// Nothing is multiplied by them.
     fn weights(&self) -> Vec<WeightAt> {
         Vec::new()

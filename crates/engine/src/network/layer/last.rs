@@ -11,6 +11,10 @@ pub(crate) struct Last {
 }
 
 impl LayerFacts for Last {
+    fn takes_relu(&self) -> bool {
+        false
+    }
+
     fn weights(&self) -> Vec<WeightAt> {
         Vec::new()
     }

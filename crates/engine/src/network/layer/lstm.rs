@@ -31,6 +31,10 @@ impl LayerFacts for Lstm {
         "hidden".to_owned()
     }
 
+    fn takes_relu(&self) -> bool {
+        false
+    }
+
     fn weights(&self) -> Vec<WeightAt> {
         [&self.input_weight, &self.hidden_weight]
             .map(|weight| WeightAt::matrix(weight, 4 * self.hidden))
