@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::examination::{examine, write_down_panics};
+use crate::examination::{MOST_TIME, examine, write_down_panics};
 use crate::process_figures::processor_time;
 use crate::session::{Complaint, complaint, setting};
 
@@ -21,7 +21,7 @@ const CASES: u64 = 250;
 const MOST_ADDRESSES: u64 = 3 << 20;
 
 /// Processor time after which a case is given up, and time on the clock.
-const PATIENCE: (Duration, Duration) = (Duration::from_secs(8), Duration::from_secs(600));
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(24), Duration::from_secs(600));
 
 /// What a line begins with that the process writes for its parent.
 const MARK: &str = "soak-case ";
@@ -135,7 +135,8 @@ impl Worker {
                 .map(|(now, before)| now.saturating_sub(before));
             if took.is_some_and(|took| took > PATIENCE.0) || began.elapsed() > PATIENCE.1 {
                 let detail = format!("given up after {took:?} of work");
-                return Err(complaint("planning takes more than 2 s", detail));
+                let what = format!("planning takes more than {MOST_TIME:?}");
+                return Err(complaint(what, detail));
             }
         }
     }
