@@ -5,11 +5,11 @@
 #   benches/gpu.sh pack FOLDER [--features vulkan|gpu|cuda]   gathers in FOLDER all that the machine needs
 #   FOLDER/gpu.sh [--tune] [--small] [--device wgpu] [--minutes 9] [--results FOLDER]
 #
-# `pack` builds programs and tests, which takes some minutes, and copies them with the loader of Vulkan of this machine. The second line is
-# for the machine with the GPU: it needs the driver, and neither Rust nor a network. It is done after nine minutes at most; what has no
-# time left is not begun. It writes results.json and page.md to the folder of results (FOLDER/results), and prints the page. JAX and
-# PyTorch take part where PYTHON (python3) has them with support for the GPU. --small is for a look on software Vulkan. A test that fails
-# makes it end with 1.
+# `pack` builds programs and tests, which takes half an hour on two cores if nothing was built before, and copies them with the loader of
+# Vulkan of this machine. The second line is for the machine with the GPU: it needs the driver, and neither Rust nor a network. It is done
+# after nine minutes at most; what has no time left is not begun. It writes results.json and page.md to the folder of results
+# (FOLDER/results), and prints the page. JAX and PyTorch take part where PYTHON (python3) has them with support for the GPU. --small is for
+# a look on software Vulkan. A test that fails makes it end with 1.
 #
 # --tune measures something else: W1 to W6 as they are, then with one number of their kernels changed at a time, and writes tuning.md.
 # `benches/tuning.txt` names the numbers. The first run and the last of a workload are the same, and show how far times vary.
