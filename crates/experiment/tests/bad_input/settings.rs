@@ -252,7 +252,7 @@ fn partitions_and_test_sets_of_papers_point_at_their_setting() {
     assert!(seen.marked.starts_with('['), "{seen:?}");
     let zeros = "[[1, 0, 0, 0, 0, 0, 0, 0, 0, 0]]";
     let source = with("partition", &shares.replace("RATIOS", zeros));
-    let few = "partition: the clients ask for 630 examples of label 0, but there are only 70";
+    let few = "partition: the clients ask for 540 examples of label 0, but there are only 60";
     expect(&source, few, 3, "sizes", "");
     let seen = refused(&with("partition", "partition: {by_writer: {clients: 550}}"));
     assert_eq!((seen.line, seen.marked.as_str()), (3, "550"), "{seen:?}");
