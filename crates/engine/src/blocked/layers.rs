@@ -156,12 +156,12 @@ pub(crate) trait ExampleGradient: Sync {
     fn pieces(&self) -> Vec<Range<usize>>;
 
     /// Adds an example's gradient by the parameters of piece `piece` to `sums`.
-    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: Sums<'_>);
+    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: GradientSums<'_>);
 }
 
 /// Where gradients of parameters are added up.
 #[derive(Debug)]
-pub(crate) struct Sums<'a> {
+pub(crate) struct GradientSums<'a> {
     pub(crate) sums: &'a mut [f32],
     pub(crate) grids: &'a mut Grids,
 }

@@ -31,7 +31,7 @@ impl Initial {
         Self::Uniform { bound }
     }
 
-    /// It for each of `blocks`.
+    /// The same start for each of `blocks`.
     pub(crate) fn of_blocks<'a>(
         self,
         blocks: impl Iterator<Item = &'a Range<usize>>,

@@ -1,4 +1,4 @@
-//! The layers that networks are made of: what holds of each whatever computes it, and where its parameters lie in a row.
+//! The layers that networks are made of: what holds of each on every backend, and where its parameters lie in a row.
 
 mod add;
 mod convolution;
@@ -102,9 +102,9 @@ impl WeightAt {
     }
 }
 
-/// What holds of a layer whatever computes it.
+/// What holds of a layer on every backend.
 pub(crate) trait LayerFacts {
-    /// Numbers that each output is a sum over, where the layer's settings can make them none.
+    /// How many numbers each output is a sum over; 1 for layers that no setting can leave without any.
     fn inputs(&self) -> usize {
         1
     }
@@ -114,7 +114,7 @@ pub(crate) trait LayerFacts {
         None
     }
 
-    /// The setting that its width comes from, where so many dense layers come before it.
+    /// The setting that its width comes from. `dense_before` dense layers come before it.
     fn width_setting(&self, _dense_before: usize) -> String {
         "width".to_owned()
     }
@@ -124,7 +124,7 @@ pub(crate) trait LayerFacts {
         true
     }
 
-    /// Checks what is its own.
+    /// Checks the sizes that only this kind of layer has.
     ///
     /// # Errors
     /// [`EngineError::ModelSetting`] that names the setting.
@@ -163,7 +163,7 @@ pub(crate) enum Layer {
 }
 
 impl Layer {
-    /// What holds of it whatever computes it.
+    /// What holds of it on every backend.
     pub(crate) fn facts(&self) -> &dyn LayerFacts {
         match self {
             Self::Dense(layer) => layer,
@@ -178,7 +178,7 @@ impl Layer {
         }
     }
 
-    /// What it adds to what its node reads, if it is a sum.
+    /// The second node that a sum reads, if it is one.
     pub(crate) fn added(&self) -> Option<Source> {
         match self {
             Self::Add(add) => Some(add.other),

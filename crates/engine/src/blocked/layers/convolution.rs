@@ -1,6 +1,8 @@
 //! Convolutions of one example.
 
-use super::{ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, Left, RowContext, Sums};
+use super::{
+    ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, GradientSums, Left, RowContext,
+};
 use crate::blocked::pass::products::{Products, RowWeights};
 use crate::blocked::pass::scratch::{Grids, reserve};
 use crate::blocked::pass::target::Target;
@@ -50,7 +52,7 @@ impl ExampleGradient for Convolution {
         (0..lines).map(line).chain(self.bias.clone()).collect()
     }
 
-    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: Sums<'_>) {
+    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: GradientSums<'_>) {
         self.on(row).parameters(piece, left, sums);
     }
 }
@@ -197,8 +199,8 @@ impl ConvolutionLayer<'_> {
     }
 
     /// Adds the gradient of line `part` of the window, or of the bias after the last line, to `sums`.
-    fn parameters(&self, part: usize, left: Left<'_>, sums: Sums<'_>) {
-        let (Left { x, d, .. }, Sums { sums, grids }) = (left, sums);
+    fn parameters(&self, part: usize, left: Left<'_>, sums: GradientSums<'_>) {
+        let (Left { x, d, .. }, GradientSums { sums, grids }) = (left, sums);
         let (layer, window) = (self.layer, &self.layer.window);
         let columns = layer.output.channels;
         if part == window.size.0 {

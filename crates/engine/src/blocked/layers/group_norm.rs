@@ -1,9 +1,11 @@
 //! Group normalisation of one example.
 
-use super::{ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, Left, RowContext, Sums};
+use super::{
+    ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, GradientSums, Left, RowContext,
+};
 use crate::blocked::pass::target::Target;
 use crate::cpu::Cpu;
-use crate::kernels::channels::{self, ChannelAffine, ChannelCombine, ChannelProducts, Squares};
+use crate::kernels::channels::{ChannelAffine, ChannelCombine, ChannelProducts, Squares, Sums};
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
 use std::ops::Range;
 
@@ -40,7 +42,7 @@ impl ExampleGradient for GroupNorm {
         vec![self.weight.clone(), self.bias.clone()]
     }
 
-    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: Sums<'_>) {
+    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: GradientSums<'_>) {
         self.on(row).parameters(piece, left.kept, sums.sums);
     }
 }
@@ -87,7 +89,7 @@ impl GroupNormLayer<'_> {
     fn forward(&self, weights: &[f32], x: &[f32], y: &mut [f32], relu: bool, kept: &mut [f32]) {
         let (instructions, all) = (self.cpu.instructions(), self.layer.grid.channels);
         let mut sums = vec![0.0; all];
-        instructions.run(channels::Sums { x, sums: &mut sums });
+        instructions.run(Sums { x, sums: &mut sums });
         for (group, mean) in self.means(&sums).enumerate() {
             kept[2 * group] = mean as f32;
         }

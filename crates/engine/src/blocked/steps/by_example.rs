@@ -2,8 +2,8 @@
 
 use crate::blocked::layers::relu::mask;
 use crate::blocked::layers::{
-    Blocked, ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, Left, Masks, RowContext,
-    Sums,
+    Blocked, ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, GradientSums, Left, Masks,
+    RowContext,
 };
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::products::RowWeights;
@@ -73,8 +73,8 @@ impl<'a> ByExample<'a> {
         self.stage.kept_place(node)
     }
 
-    /// Runs one example through all layers, into its `block` of outputs. Maxima leave out what `masks`, which begin with the
-    /// example, say.
+    /// Runs one example through all layers, into its `block` of outputs, leaving out what `masks`, which begin with the example,
+    /// say.
     pub(crate) fn forward(
         &self,
         input: &[f32],
@@ -160,7 +160,7 @@ impl<'a> ByExample<'a> {
     }
 
     /// Adds one example's gradient of the parameters of `piece` to `sums`.
-    fn parameters(&self, piece: &ParameterPiece<'_>, of: Traces<'_>, sums: Sums<'_>) {
+    fn parameters(&self, piece: &ParameterPiece<'_>, of: Traces<'_>, sums: GradientSums<'_>) {
         let left = Left {
             x: self.read(&self.nodes[piece.node], of.trace),
             d: &of.deltas[self.range(piece.node)],
@@ -293,7 +293,7 @@ impl Passes<'_> {
                         kept,
                     };
                     let grids = &mut grids;
-                    layers.parameters(piece, traces, Sums { sums, grids });
+                    layers.parameters(piece, traces, GradientSums { sums, grids });
                 }
             });
         } else {
@@ -309,7 +309,7 @@ impl Passes<'_> {
                 for piece in &pieces {
                     let sums = &mut sums[piece.range.start - first..piece.range.end - first];
                     let grids = &mut buffers.grids;
-                    layers.parameters(piece, traces, Sums { sums, grids });
+                    layers.parameters(piece, traces, GradientSums { sums, grids });
                 }
             }
         }
