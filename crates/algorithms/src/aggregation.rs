@@ -103,8 +103,8 @@ pub fn exchange(
     average(models, None, &subsets, &setting.shard_sizes, round)
 }
 
-/// Every row of `models` becomes the mean over the rows `subsets[i]` weighted by `examples`, quantised differences to given rows having
-/// been sent if there are any.
+/// Replaces row `i` of `models` by the mean over the rows `subsets[i]`, weighted by `examples`. With `quantised`,
+/// clients send quantised differences from the given rows instead.
 pub fn average(
     models: &mut Stack,
     quantised: Option<(Quantise, &Stack)>,
@@ -122,7 +122,8 @@ pub fn average(
     Ok(())
 }
 
-/// All clients train as `training` says and send messages of `bytes` to their neighbours, or to those that average them.
+/// The forecast if all clients train as `training` says and send messages of `bytes` to the neighbours that average
+/// them.
 pub fn forecast(
     aggregation: Option<PartialAggregation>,
     training: &Training,
@@ -140,7 +141,7 @@ pub fn forecast(
     }
 }
 
-/// The stream that client `client` draws the models of its average from.
+/// The random stream from which client `client` draws the models that it averages.
 pub fn aggregation_stream(round: &Round<'_>, client: u32) -> ChaCha8Rng {
     round.stream(Purpose::Aggregation, client, 0)
 }
@@ -175,7 +176,7 @@ pub fn weighted_means(
     Ok(MixingMatrix::from_rows(examples.len(), rows.collect())?)
 }
 
-/// A message of `bytes` from each member of `subsets[i]` other than `i` to `i`.
+/// One message of `bytes` to each `i` from every other member of `subsets[i]`.
 pub fn messages_of(subsets: &[Vec<u32>], bytes: u64) -> Vec<Message> {
     (0..)
         .zip(subsets)

@@ -12,7 +12,7 @@ pub struct KeptStack {
 }
 
 impl KeptStack {
-    /// A stack of `rows` rows, which is not there yet.
+    /// A stack of `rows` rows that does not exist yet.
     pub fn new(name: impl Into<Cow<'static, str>>, rows: usize) -> Self {
         Self {
             name: name.into(),
@@ -41,7 +41,7 @@ impl KeptStack {
         self.stack.as_mut()
     }
 
-    /// The stack, with the parameters of `models`; zero at first.
+    /// The stack; if there is none yet, it becomes zeros, on the device and in the layout of `models`.
     pub fn or_zeros(&mut self, models: &Stack) -> &mut Stack {
         let zeros = || Stack::zeros(models.device(), models.layout(), self.rows);
         self.stack.get_or_insert_with(zeros)

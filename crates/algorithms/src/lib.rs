@@ -1,8 +1,9 @@
-//! Decentralized and federated learning methods, each a transcription of its paper's box over the engine's verbs.
+//! Decentralized and federated learning methods, each written as in the algorithm box of its paper, with the engine's
+//! verbs.
 //!
-//! A [`Method`] is what a configuration says, and what it says of itself is a [`MethodSpec`]. [`Method::build`] makes the
-//! [`Algorithm`] of a run, whose [`Algorithm::round`] advances all models by one communication round and reports the
-//! [`Traffic`] that the round would cause. A further method is one file below `methods/`, and the lines in `methods.rs`
+//! A [`Method`] is a method as a configuration names it, and a [`MethodSpec`] describes it. [`Method::build`] makes the
+//! [`Algorithm`] of a run. Its [`Algorithm::round`] advances all models by one communication round and reports the
+//! [`Traffic`] that the round would cause. To add a method, add a file below `methods/`, and the lines in `methods.rs`
 //! that name it.
 
 pub mod aggregation;

@@ -1,14 +1,14 @@
 //! Between which nodes the messages of a method may go.
 
-/// Who sends and who receives: clients `0..N`, and servers behind them.
+/// Two nodes, in either order: clients are `0..N`, and servers follow them.
 pub type Pair = (u32, u32);
 
-/// Between which nodes the messages of a method may go, whoever happens to be drawn.
+/// Between which nodes a method may send messages, whatever it happens to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageScope {
     /// Nobody sends anything.
     Nobody,
-    /// Neighbours on the overlay, and where its nodes are servers these with their clients.
+    /// Neighbours on the overlay; if its nodes are servers, also servers and their clients.
     Neighbours,
     /// Any two clients.
     AnyTwo,

@@ -10,7 +10,7 @@ use meshfold_topology::{Overlay, OverlaySummary, Weights};
 
 /// What the configuration of a method says.
 ///
-/// Nothing has a default: what a method does not say does not compile.
+/// No function has a default: a method that leaves one out does not compile.
 pub trait MethodSpec: Send + Sync {
     /// What kind of method it is.
     fn profile(&self) -> Profile<'_>;
@@ -30,7 +30,8 @@ pub trait MethodSpec: Send + Sync {
     /// [`AlgorithmError::Setting`], naming the key.
     fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError>;
 
-    /// Refuses an overlay that the method cannot use: the first one if it `varies` from round to round.
+    /// Refuses an overlay that the method cannot use. If overlays vary from round to round (`varies`), this is the
+    /// first one.
     ///
     /// # Errors
     /// [`AlgorithmError::Overlay`].
@@ -44,28 +45,28 @@ pub trait MethodSpec: Send + Sync {
     /// What may go wrong in a round whose mixing weights have the least eigenvalue `lambda_n`; `None` if nothing may.
     fn unstable_at(&self, lambda_n: f64) -> Option<String>;
 
-    /// Rows that the method holds besides the models when it holds most: what mixing writes to, velocities, copies.
+    /// The most rows that the method holds at once besides the models: the target of mixing, velocities, copies.
     fn working_rows(&self, clients: usize) -> usize;
 
-    /// Between which nodes its messages may go in `rounds` rounds; `undisturbed` if nobody fails or falls behind in them.
+    /// Between which nodes messages may go in `rounds` rounds; `undisturbed` if nobody fails or falls behind in them.
     fn message_scope(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> MessageScope;
 
     /// Expected work and traffic of one round in which all clients are alive.
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast;
 
-    /// How far a model comes in a round that it takes part in.
+    /// Local steps and epochs of a model in a round that it takes part in.
     fn steps_per_round(&self, setting: &Setting) -> StepsPerRound;
 
     /// The method before its first round. The values have been checked: [`Method::build`](crate::Method::build) does both.
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm>;
 }
 
-/// What kind of method it is: whose the models are, what they are exchanged over, what becomes of stragglers.
+/// What kind of method it is: who holds the models, how they are exchanged, and what happens to stragglers.
 ///
-/// A method names the kind that it is of ([`Profile::gossip`] and the others), and what differs from it.
+/// A method starts from its kind ([`Profile::gossip`] and the others), and sets what differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile<'a> {
-    /// Whose the models are.
+    /// Who holds the models.
     pub holders: Holders,
     /// Whether models are exchanged over an overlay.
     pub overlay: OverlayUse,
@@ -73,18 +74,18 @@ pub struct Profile<'a> {
     pub servers: ServerNodes<'a>,
     /// Whether all clients of the partition become one that holds all examples.
     pub merges_clients: bool,
-    /// What stragglers are a share of.
+    /// The group of which stragglers are a share.
     pub stragglers: StragglerUnit,
-    /// What becomes of stragglers where the configuration says nothing.
+    /// What happens to stragglers if the configuration does not say.
     pub straggler_policy: Policy,
-    /// Whether a client has to hear from all who hear from it, so that stragglers cannot go on receiving.
+    /// Whether a client must hear from everyone who hears from it, so that stragglers cannot go on receiving.
     pub needs_mutual_exchange: bool,
-    /// The weights that the method has in place of those of a configuration, if it has any: what a plan tells of an
-    /// overlay is told of them.
+    /// The method's own weights, in place of configured ones, if it has any. A plan then describes the overlay with
+    /// these.
     pub own_weights: Option<Weights>,
-    /// Whether models are mixed by weights on the overlay; not where every client averages in another way over its edges.
+    /// Whether models are mixed by weights on the overlay, and not averaged in another way over its edges.
     pub mixes_by_weights: bool,
-    /// What the models of a round count in an average over rounds.
+    /// The weight of a round's models in an average over rounds.
     pub iterate_weighting: IterateWeighting,
     /// Whether local steps add a correction or a pull to their gradients, which takes memory for these.
     pub adds_to_gradients: bool,
@@ -138,7 +139,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// Whose the models are that exist between rounds.
+/// Who holds the models that exist between rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holders {
     /// Each client's.
@@ -245,7 +246,7 @@ impl ServerNodes<'_> {
     }
 }
 
-/// What stragglers are a share of.
+/// The group of which stragglers are a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StragglerUnit {
     /// The clients alive, each of which trains its own row.
@@ -256,7 +257,7 @@ pub enum StragglerUnit {
     Walks,
 }
 
-/// What the models of a round count in an average over rounds.
+/// The weight of a round's models in an average over rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IterateWeighting {
     /// The learning rate of the round's first step (DFedRW, below (15)).

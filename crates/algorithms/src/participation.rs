@@ -111,7 +111,7 @@ impl Participation {
 }
 
 impl Weighting {
-    /// What the participant of `row` counts.
+    /// The weight of the participant of `row`.
     pub fn weight(self, row: &RowWork, setting: &Setting) -> f64 {
         match self {
             Self::Examples => setting.shard_sizes[row.client as usize] as f64,
@@ -119,7 +119,7 @@ impl Weighting {
         }
     }
 
-    /// `n_k / n` of the participants.
+    /// The weight of each participant, divided by the sum of the weights.
     pub fn shares(self, rows: &[RowWork], setting: &Setting) -> Vec<f64> {
         let weight = |row: &RowWork| self.weight(row, setting);
         let all: f64 = rows.iter().map(weight).sum();
@@ -127,7 +127,7 @@ impl Weighting {
     }
 }
 
-/// So many of `clients` as `share` comes to, rounded, at least one.
+/// How many of `clients` a `share` stands for: rounded, at least one.
 pub fn share_of(share: f64, clients: usize) -> usize {
     ((share * clients as f64).round() as usize).max(1)
 }

@@ -1,4 +1,4 @@
-//! Remembers which clients are absent. What a method keeps of a client that is gone is worthless, or worse.
+//! Remembers which clients are absent: what a method keeps of a client that is gone may do harm.
 
 /// The clients that were absent in the last round.
 #[derive(Debug, Clone)]
@@ -8,12 +8,12 @@ pub struct PresenceTracker(Vec<bool>);
 const NAME: &str = "absent";
 
 impl PresenceTracker {
-    /// Nobody, of `clients`.
+    /// A tracker of `clients` clients, none of them absent.
     pub fn nobody(clients: usize) -> Self {
         Self(vec![false; clients])
     }
 
-    /// Takes note of who is absent now, `[N]`; whether they are others than before.
+    /// Notes who is absent now, `[N]`. Returns whether that has changed.
     pub fn changes_to(&mut self, now: impl Iterator<Item = bool>) -> bool {
         let now: Vec<bool> = now.collect();
         let changes = now != self.0;
@@ -21,13 +21,13 @@ impl PresenceTracker {
         changes
     }
 
-    /// For a checkpoint: 1 for who is absent, `[N]`.
+    /// The numbers for a checkpoint: 1 for each absent client, `[N]`.
     pub fn numbers(&self) -> (String, Vec<f64>) {
         let number = |absent: &bool| f64::from(u8::from(*absent));
         (NAME.to_owned(), self.0.iter().map(number).collect())
     }
 
-    /// Whether `numbers` under `name` can be these, of as many clients.
+    /// Whether `numbers` under `name` can be those of this tracker.
     pub fn may_be(&self, name: &str, numbers: &[f64]) -> bool {
         name == NAME && numbers.len() == self.0.len()
     }

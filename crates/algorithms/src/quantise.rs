@@ -92,8 +92,8 @@ impl Quantise {
 }
 
 impl Quantise {
-    /// Every row of `after` averaged over those that it hears, quantised differences to `before` having been sent;
-    /// `heard` says who hears whom by `mixing`.
+    /// Averages every row of `after` by `mixing` over the rows that it hears, which send quantised differences from
+    /// `before`. `heard` lists rows that hear no other, and rows that no other hears.
     ///
     /// # Interpretation
     /// Nothing is quantised that is not sent: a row that no other hears counts as it is in its own average, and one that
@@ -136,7 +136,7 @@ pub fn bytes_of_message(quantise: Option<Quantise>, setting: &Setting) -> u64 {
     })
 }
 
-/// Who hears nobody in an exchange, and who is heard by nobody.
+/// Rows that hear no other in an exchange, and rows that no other hears.
 pub struct Heard {
     /// Rows that no other hears, ascending.
     unsent: Vec<u32>,
@@ -145,7 +145,7 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// In an exchange in which row `i` hears `heard[i]`, itself maybe among them.
+    /// For an exchange in which row `i` hears the rows `heard[i]`, maybe itself among them.
     pub fn of(heard: &[Vec<u32>]) -> Self {
         let mut sent = vec![false; heard.len()];
         for (to, from) in (0..).zip(heard) {
@@ -162,7 +162,7 @@ impl Heard {
         }
     }
 
-    /// In an exchange among all neighbours of an overlay.
+    /// For an exchange among all neighbours of an overlay.
     pub fn over(overlay: &Overlay) -> Self {
         let nodes = 0..overlay.nodes() as u32;
         let unsent = |node: &u32| overlay.listeners(*node as usize).is_empty();

@@ -1,4 +1,4 @@
-//! What a method is given each round, and what it must be able to do.
+//! A round as a method sees it, and the trait that methods implement.
 
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
@@ -70,11 +70,11 @@ pub struct Round<'a> {
     pub number: usize,
     /// Local steps and gradients.
     pub learner: &'a mut Learner,
-    /// The overlay of this round, if the method uses one: among whom is alive, dropped stragglers left out.
+    /// The overlay of this round, if the method uses one: without the dead and without dropped stragglers.
     pub overlay: Option<&'a Overlay>,
-    /// Its mixing matrix.
+    /// The mixing matrix of the overlay.
     pub mixing: Option<&'a Mixing>,
-    /// Which clients take part at all, `[N]`.
+    /// Which clients take part in this round, `[N]`: the dead, dropped stragglers and frozen nodes do not.
     pub alive: &'a [bool],
     /// Which clients never come back, `[N]`.
     pub gone: &'a [bool],
@@ -87,11 +87,11 @@ pub struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// The row of draws that are of none, where rows draw for the same purpose.
+    /// The row for draws that belong to no row, where rows draw for the same purpose.
     pub const NO_ROW: u32 = u32::MAX;
 
-    /// The stream of this round's draws for `purpose`: of client, server or walker `row`, or of 0 or [`Round::NO_ROW`] if they are of none;
-    /// `step` tells apart those of one row.
+    /// The random stream of this round for `purpose` and `row`, a client, server or walker. Draws that belong to no row
+    /// use 0 or [`Round::NO_ROW`]. `step` tells apart the draws of one row.
     pub fn stream(&self, purpose: Purpose, row: u32, step: u32) -> ChaCha8Rng {
         let key = Key {
             round: self.number as u64,
@@ -102,7 +102,7 @@ impl Round<'_> {
         stream(self.seed, purpose, key)
     }
 
-    /// The same round, lent on.
+    /// The same round, borrowed again.
     pub fn reborrow(&mut self) -> Round<'_> {
         Round {
             number: self.number,
@@ -129,7 +129,7 @@ impl Round<'_> {
             .expect("a method that requires an overlay is only run with one")
     }
 
-    /// Mixes `models` by the round's weights, every model of `model_bytes` having been sent to all neighbours.
+    /// Mixes `models` by the round's weights, and counts a message of `model_bytes` to each neighbour.
     pub fn mix(&mut self, models: &mut Stack, model_bytes: u64) -> Result<(), AlgorithmError> {
         self.exchange_models(model_bytes);
         Ok(models.mix(self.mixing())?)
@@ -166,7 +166,7 @@ impl Round<'_> {
         self.in_time(rows.collect(), training)
     }
 
-    /// `rows` without what stragglers do not manage to do.
+    /// `rows`, cut down to the work that stragglers manage.
     pub fn in_time(&mut self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
         let Some(straggler_context) = self.straggler_context else {
             return rows;
@@ -190,7 +190,7 @@ impl Round<'_> {
         rows
     }
 
-    /// Which of `rows` are left to do something, by [`Round::in_time`]; the others are dropped.
+    /// The `rows` that still have work after [`Round::in_time`].
     pub fn participants_in_time(
         &mut self,
         rows: Vec<RowWork>,
@@ -201,7 +201,7 @@ impl Round<'_> {
         rows
     }
 
-    /// Lets the round last until the deadline if there is one and somebody was too late for it.
+    /// Makes the round last until the deadline, if there is one and somebody missed it.
     pub fn wait_for(&mut self, completions: &[Completion]) {
         if self
             .straggler_context
@@ -211,7 +211,7 @@ impl Round<'_> {
         }
     }
 
-    /// What becomes of walks of `visits` visits that begin at `starts`: after its visit `v` walk `m` goes from client `i` to
+    /// How far walks of `visits` visits get that begin at `starts`. After visit `v`, walk `m` goes from client `i` to
     /// `next(m, i, v)`.
     pub fn walk_completions(
         &self,
@@ -254,7 +254,7 @@ impl Round<'_> {
         LocalWork::new(self.number, rows, &training.sgd)
     }
 
-    /// Counts the local steps of rows that work for clients: `steps[i]` on the data of `rows[i]`'s.
+    /// Counts local steps: `steps[i]` on the data of the client of `rows[i]`.
     pub fn count_steps(&mut self, rows: &[RowWork], steps: &[u32]) {
         let mut per_client = vec![0; self.alive.len()];
         for (row, steps) in rows.iter().zip(steps) {

@@ -59,7 +59,7 @@ pub struct PerServer {
 }
 
 impl Servers {
-    /// Checks the values that stand for themselves.
+    /// Checks the values that depend on no others.
     ///
     /// # Errors
     /// [`AlgorithmError::Setting`].
@@ -112,7 +112,7 @@ impl Servers {
         }
     }
 
-    /// How many of so many `clients` the server has that has most.
+    /// How many of `clients` clients the largest server has.
     pub fn most_clients(&self, clients: usize) -> usize {
         match &self.assign {
             Assign::List(list) => {
@@ -177,7 +177,8 @@ impl PerServer {
         }
     }
 
-    /// Expected local steps of the clients that the servers of `groups` choose in a round, and how many those are.
+    /// Expected local steps of the clients that the servers of `groups` choose in a round, and how many clients those
+    /// are.
     pub fn expected(
         self,
         groups: &[Vec<u32>],
@@ -197,7 +198,7 @@ impl PerServer {
         (local_steps, slots)
     }
 
-    /// The slots of a round: work of the chosen clients by server, and how many slots each server has.
+    /// The slots of a round: the work of each chosen client, and the server of each slot.
     pub fn slots(
         self,
         groups: &[Vec<u32>],

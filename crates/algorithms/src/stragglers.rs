@@ -75,9 +75,9 @@ pub struct StragglerContext<'a> {
     pub stragglers: &'a Stragglers,
     /// What becomes of them.
     pub policy: Policy,
-    /// The share of the deadline that a local step of each client takes, `[N]`, if there is one.
+    /// The share of the deadline that one local step of each client takes, `[N]`; `None` without a deadline.
     pub step_shares: Option<&'a [f64]>,
-    /// Seed of the run.
+    /// Seed of the draw of stragglers.
     pub seed: u64,
     /// Number of the round, from 1.
     pub round: usize,
@@ -118,7 +118,7 @@ impl Stragglers {
 }
 
 impl StragglerContext<'_> {
-    /// What becomes of each of `participants`, who each have work to do.
+    /// What each of `participants` manages to do; all of them have work.
     ///
     /// # Interpretation
     /// Of work cut off by a deadline, the share of its steps that were in time counts, rounded down to whole epochs or
@@ -137,7 +137,7 @@ impl StragglerContext<'_> {
         self.step_shares.is_some() && !completions.iter().all(in_time)
     }
 
-    /// What becomes of each of `walks`, which have one visit or more.
+    /// What each of `walks` manages to do; all have at least one visit.
     ///
     /// # Source
     /// DFedRW (Wang et al.), Section VI-A: a global clock bounds the updates of a walk, and all devices on it together decide how many
@@ -153,8 +153,8 @@ impl StragglerContext<'_> {
         })
     }
 
-    /// What becomes of `count` participants, the `i`-th of whom has `whole(i)` epochs, steps or visits to do. Where there is a deadline,
-    /// `within_deadline(i, step_shares)` tells it.
+    /// What each of `count` participants manages to do. Participant `i` has `whole(i)` epochs, steps or visits. With a
+    /// deadline, `within_deadline(i, step_shares)` decides.
     fn each(
         &self,
         count: usize,
@@ -203,7 +203,7 @@ impl StragglerContext<'_> {
         self.as_far_as(done, work.whole)
     }
 
-    /// The completion of `whole` epochs, steps or visits of which `done` are in time.
+    /// The completion of `whole` epochs, steps or visits if `done` of them are in time.
     fn as_far_as(&self, done: u32, whole: u32) -> Completion {
         match self.policy {
             _ if done >= whole => Completion::InTime,
@@ -213,11 +213,11 @@ impl StragglerContext<'_> {
     }
 }
 
-/// Slack on a deadline, relative, so that three steps of a fifth fit into three fifths.
+/// Relative slack on a deadline, so that three steps of a fifth each fit into three fifths.
 const SLACK: f64 = 1e-9;
 
-/// How many local steps are over within a deadline of which one takes the share `step_share`: as many as a `u32` holds if steps take no
-/// time. One that ends with the deadline is in time.
+/// How many local steps fit into a deadline, if one takes the share `step_share` of it. A step that ends with the
+/// deadline is in time. If steps take no time, it is the largest `u32`.
 pub fn steps_in_time(step_share: f64) -> u32 {
     match step_share > 0.0 {
         true => ((1.0 + SLACK) / step_share) as u32,
@@ -225,7 +225,7 @@ pub fn steps_in_time(step_share: f64) -> u32 {
     }
 }
 
-/// How many of a walk's visits are over within the deadline, of which a local step of client `i` takes the share `step_shares[i]`.
+/// How many visits of a walk fit into the deadline. A local step of client `i` takes the share `step_shares[i]` of it.
 fn visits_in_time(walk: &[VisitWork], step_shares: &[f64]) -> u32 {
     let share = |visit: &VisitWork| f64::from(visit.steps) * step_shares[visit.client as usize];
     let ends = walk.iter().map(share).scan(0.0, |end, share| {
@@ -238,7 +238,7 @@ fn visits_in_time(walk: &[VisitWork], step_shares: &[f64]) -> u32 {
 /// What a participant has to do in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
-    /// Whose speed counts.
+    /// The client that does the work.
     pub client: u32,
     /// Epochs or steps.
     pub whole: u32,
@@ -256,7 +256,7 @@ pub struct VisitWork {
 }
 
 impl Completion {
-    /// `amount` as far as it is done.
+    /// The part of `amount` that is done.
     pub fn of(self, amount: Amount) -> Amount {
         match (self, amount) {
             (Self::InTime, amount) => amount,

@@ -65,7 +65,7 @@ impl Traffic {
         self.lasts_until_deadline = false;
     }
 
-    /// Says that a deadline has cut somebody's work off in this round, so that the others wait for the deadline.
+    /// Notes that a deadline cut off somebody's work in this round, so that the others wait for it.
     pub fn wait_for_deadline(&mut self) {
         self.lasts_until_deadline = true;
     }
@@ -75,12 +75,12 @@ impl Traffic {
         self.lasts_until_deadline
     }
 
-    /// Says how many messages the paper counts in this round where it counts others than are sent.
+    /// Sets how many messages the paper counts in this round, where that differs from the number sent.
     pub fn count_as_printed(&mut self, messages: u64) {
         self.messages_as_printed = Some(messages);
     }
 
-    /// Messages that the paper counts, if it counts others than [`Traffic::messages_total`].
+    /// Messages that the paper counts, if that differs from [`Traffic::messages_total`].
     pub fn messages_as_printed(&self) -> Option<u64> {
         self.messages_as_printed
     }

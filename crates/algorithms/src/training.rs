@@ -128,8 +128,8 @@ impl Training {
     /// Checks the learning rate of a method whose server chooses some clients for a round.
     ///
     /// # Errors
-    /// [`AlgorithmError::Setting`] if the rate counts what those clients have done that stood in the same place of the list of the
-    /// chosen: the engine counts by rows.
+    /// [`AlgorithmError::Setting`] if the rate counts past steps or epochs of a client. The engine counts by rows, and
+    /// a row may stand for another client in each round.
     pub fn check_rate_of_chosen(&self) -> Result<(), AlgorithmError> {
         let found = match (self.local, self.sgd.learning_rate.per_over_rounds()) {
             (Local::Epochs(_), Some(Per::Step)) => "per: step",
@@ -240,7 +240,7 @@ pub fn heavy_momentum() -> f32 {
     0.9
 }
 
-/// Refuses local work that a method, whose rounds are single steps without momentum, has no meaning for.
+/// Refuses local work other than one step without momentum, for methods whose rounds are single steps.
 pub fn one_plain_step(
     method: &'static str,
     local: Local,

@@ -11,7 +11,7 @@ use std::slice;
 #[derive(Debug)]
 pub struct KeptVelocity(KeptStack);
 
-/// One step of every row along gradients that are at hand.
+/// One step of every row along given gradients.
 pub struct HeavyBallStep<'a> {
     /// η of each row.
     pub rates: &'a [f32],
@@ -21,21 +21,21 @@ pub struct HeavyBallStep<'a> {
     pub momentum: f32,
 }
 
-/// Gradients of every row with weight decay, and how far to go along them.
+/// Gradients of every row with weight decay, and the learning rates to go along them.
 pub struct DecayedGradients {
-    /// Of the rows' next batches, their mean: `[R, P]`.
+    /// Mean gradient of each row's next batch, `[R, P]`.
     pub gradients: Stack,
     /// η of each row.
     pub rates: Vec<f32>,
 }
 
 impl KeptVelocity {
-    /// Of `rows` rows.
+    /// A velocity for `rows` rows.
     pub fn new(rows: usize) -> Self {
         Self(KeptStack::new("velocity", rows))
     }
 
-    /// What local steps are given.
+    /// The velocity that local steps are given.
     pub fn of_training(&mut self, models: &Stack, training: &Training) -> Velocity<'_> {
         if training.sgd.momentum == 0.0 {
             return Velocity::Fresh;
@@ -43,7 +43,7 @@ impl KeptVelocity {
         Velocity::Kept(self.0.or_zeros(models))
     }
 
-    /// `v <- βv + g`, `w <- w − ηv` for gradients that were exchanged or are of an earlier model; rows that idle keep
+    /// `v <- βv + g`, `w <- w − ηv`, for gradients that were exchanged or taken at an earlier model. Idle rows keep
     /// both.
     pub fn step(
         &mut self,

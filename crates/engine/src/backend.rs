@@ -1,9 +1,8 @@
-//! What a device must be able to do. The processor is one implementation, GPUs are another, and ranks, which each have one of these,
-//! are a third.
+//! The traits that a device implements. The processor, GPUs and ranks do so; a rank computes on a processor or a GPU.
 //!
-//! One more is a folder of its own with three types: a [`Backend`] that opens the device, the [`Rows`] of a stack there, and
-//! a [`Trainer`]. Then [`Device::open`](crate::Device::open) gets one arm. To hold the rows of a rank, it has an `Inner` as well, for
-//! [`Device::over_ranks`](crate::Device::over_ranks).
+//! A new device gets a folder with three types: a [`Backend`] that opens the device, the [`Rows`] of a stack there, and
+//! a [`Trainer`]. [`Device::open`](crate::Device::open) gets one arm for it. To serve as the device of a rank, it also
+//! implements `Inner`, for [`Device::over_ranks`](crate::Device::over_ranks).
 
 pub(crate) mod reading;
 pub(crate) mod rows;
@@ -22,9 +21,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use trainer::Trainer;
 
-/// A device that stacks live on. [`Device`](crate::Device) says of each method what its caller may expect.
+/// A device that stacks live on. [`Device`](crate::Device) documents what each method promises its caller.
 pub(crate) trait Backend: Debug + Send + Sync {
-    /// The device kind that results are bit-identical on where operands of products have that precision.
+    /// The device kind for products with operands of `precision`. On one kind, results are bit-identical.
     fn kind(&self, precision: Precision) -> String;
 
     /// Threads of the processor that share the rows; `None` where it does not compute them.
@@ -33,10 +32,10 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// The processor's instructions that rows are computed with; `None` where it does not compute them.
     fn instructions(&self) -> Option<Instructions>;
 
-    /// Calls that [`Backend::side_by_side`] makes at once with profit, at most.
+    /// The most calls that [`Backend::side_by_side`] should make at once: more gain nothing.
     fn width(&self) -> usize;
 
-    /// Bytes of memory of its own that the device has for certain; `None` where models lie in the machine's memory.
+    /// Bytes of its own memory that the device is sure to have; `None` where models lie in the machine's memory.
     fn own_memory(&self) -> Option<u64>;
 
     /// The ranks that the rows are dealt over; `None` where one process has them all.
@@ -44,7 +43,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
         None
     }
 
-    /// Where rows of stacks to come lie: see [`Device::place`](crate::Device::place).
+    /// Decides where the rows of later stacks lie: see [`Device::place`](crate::Device::place).
     fn place(&self, _owners: &[Vec<u32>]) {}
 
     /// Estimate of the bytes that training `network` and judging it take besides models and examples.
@@ -75,13 +74,13 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// [`EngineError::Device`] if a kernel of the device could not see them at once.
     fn upload(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError>;
 
-    /// What is held here of the examples that `read` hands on, whose training examples `partition` deals: all of them, unless clients
-    /// are dealt over ranks.
+    /// Reads the examples with `read` and returns those that this process keeps: all of them, unless clients are dealt
+    /// over ranks. `partition` says who owns which training example.
     fn deal(&self, partition: &Partition, read: &mut Reading<'_>) -> Option<Splits> {
         all_of(partition, read)
     }
 
-    /// A trainer of `network` on the examples `splits`, which are those that are [held](Backend::deal) here.
+    /// A trainer of `network` on `splits`, the examples that [`Backend::deal`] returned.
     ///
     /// # Errors
     /// [`EngineError::Device`] if the examples or a model do not fit the device, or its threads cannot be started.

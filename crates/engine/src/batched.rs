@@ -32,8 +32,8 @@ pub(crate) struct Batched {
     stages: Stages,
 }
 
-/// Bytes that the trainer needs besides the models and the examples: velocities, what a call is given and gives. What the model
-/// itself takes for its activations nobody knows.
+/// Bytes that the trainer needs besides the models and the examples: velocities, and the inputs and outputs of a call.
+/// What the model itself takes for activations is unknown, and not counted.
 pub(crate) fn bytes(network: &Network, workload: &WorkloadSize<'_>) -> u64 {
     let (width, features) = (network.layout().width(), network.inputs());
     let velocities = match workload.sgd.momentum == 0.0 {

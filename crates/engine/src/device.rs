@@ -58,10 +58,10 @@ impl Device {
         Self::open(DeviceRequest::Cpu, None, None)
     }
 
-    /// A device as one of `ranks`, opened as [`Device::open`] does. Whatever is done with it, every rank does with its own, in the
-    /// same order and with the same values. Ranks of one machine take its GPUs in turn: the first one that which is named, the
-    /// next one the next GPU of the same type (discrete, integrated, software), and after the last again the first.
-    ///
+    /// Opens a device for one of `ranks`, as [`Device::open`] does. Every rank does the same with its device, in the
+    /// same order and with the same values. Ranks of one machine take its GPUs in turn: the first rank takes the GPU
+    /// that is named, the next rank the next GPU of the same type (discrete, integrated, software), and after the last
+    /// GPU the first comes again.
     /// # Errors
     /// [`EngineError::Device`] if the binary or the machine lacks the device, or its threads cannot be started;
     /// [`EngineError::OfRank`] if that is so on another rank.
@@ -85,35 +85,37 @@ impl Device {
         self.backend.ranks()
     }
 
-    /// Where the rows of stacks lie that are made from here on, if this device is one of several ranks: row `i` of a stack of as
-    /// many rows as one of `owners` has items on rank `owners[i]`; all other stacks in blocks. Every rank calls it, with as many items;
-    /// those of rank 0 count. Nothing that is computed depends on it.
+    /// Decides where the rows of later stacks lie, if this device is one of several ranks. In a stack with as many rows
+    /// as `owners[k]` has items, row `i` lies on rank `owners[k][i]`. All other stacks lie in blocks. Every rank calls
+    /// it, with as many items; those of rank 0 count. No result depends on it.
     pub fn place(&self, owners: &[Vec<u32>]) {
         self.backend.place(owners);
     }
 
-    /// The examples that are held here of those that `read` reads, in the order that `partition` counts: all of them. Of several
-    /// ranks, each holds the training examples of its own clients, which lie as rows of as many [do](Device::place), and all others.
+    /// Reads the examples with `read` and returns those that this process keeps, in the order that `partition` counts.
+    /// A single process keeps all. One of several ranks leaves out the training examples of other ranks' clients;
+    /// clients lie on ranks as the rows of a stack with as many rows [do](Device::place).
     ///
-    /// Every rank calls it; those that [read](crate::Ranks::reads) call `read`, once, and hand each other rank of their machine its own
-    /// of each piece before they read the next. `None` if `read` has none on the rank that reads for this machine.
+    /// Every rank calls it. Ranks that [read](crate::Ranks::reads) call `read` once. Before they read the next piece,
+    /// they hand the other ranks of their machine their parts of it. `None` if the rank that reads for this machine
+    /// cannot.
     pub fn deal(&self, partition: &Partition, read: &mut Reading<'_>) -> Option<Splits> {
         self.backend.deal(partition, read)
     }
 
-    /// Calls `work` `most` times at once, on the processor at most once for each of its threads, and returns when all calls
-    /// have. A call is given the device as it is to be used by what it does.
+    /// Calls `work` `most` times at once, on the processor at most once per thread, and returns when all calls have.
+    /// Each call gets the device that it must use.
     ///
-    /// On the processor a call's verbs begin on the calling thread, and threads without a call of their own take their share
-    /// of it: independent calls never wait for one another. On a GPU, calls have threads of their own, but the local steps of
-    /// their learners are made together where they are of the same kind: every learner waits there until the others have
-    /// come or are gone. A call must not open a learner that lives as long as another of its own.
+    /// On the processor a call's verbs run on the calling thread, and threads without a call of their own help:
+    /// independent calls never wait for one another. On a GPU each call has a thread of its own. Local steps of
+    /// learners of the same kind run together: every learner waits there until the others have come or are gone. So a
+    /// call must not have two learners open at once.
     pub fn side_by_side(&self, most: usize, work: impl Fn(&Self) + Sync) {
         self.backend
             .side_by_side(most, &|backend| work(&Self { backend }));
     }
 
-    /// Calls that [`Device::side_by_side`] makes at once with profit, at most.
+    /// The most calls that [`Device::side_by_side`] should make at once: more gain nothing.
     pub fn width(&self) -> usize {
         self.backend.width()
     }
@@ -128,16 +130,16 @@ impl Device {
         self.backend.instructions()
     }
 
-    /// Bytes of memory of its own that the device has for certain: a GPU tells of its largest buffer alone. `None` where
-    /// models lie in the machine's memory.
+    /// Bytes of its own memory that the device is sure to have: for a GPU, its largest buffer. `None` where models lie
+    /// in the machine's memory.
     pub fn own_memory(&self) -> Option<u64> {
         self.backend.own_memory()
     }
 
-    /// Estimate of the bytes that training `network` and judging it take besides the models and the examples as they are
-    /// stored. On the processor: what each thread works in, and the test examples as numbers. On a GPU, on which nothing
-    /// else is counted: its copy of the examples, what the layers of a block of rows give and get back, and
-    /// velocities and gradients of all rows where they are kept.
+    /// Estimated bytes for training and judging `network`, besides the models and the stored examples. On the
+    /// processor: the working memory of each thread, and the test examples as numbers. On a GPU only the GPU's memory
+    /// counts: its copy of the examples, outputs and gradients of the layers for a block of rows, and the velocities
+    /// and gradients of all rows that are kept.
     pub fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
         // No GPU trains a model that computes in host memory; a learner says so.
         match (network.host_model(), self.threads()) {
@@ -146,8 +148,8 @@ impl Device {
         }
     }
 
-    /// Carries out `work`, and makes an error of it if a GPU is lost or runs out of memory meanwhile. This shows wherever
-    /// results are read, also in functions that return no error: they do not return then.
+    /// Carries out `work`, and returns an error if a GPU is lost or runs out of memory meanwhile. Such a failure shows
+    /// wherever results are read, even in functions that return no error: these do not return, but unwind to here.
     ///
     /// # Errors
     /// [`EngineError::DeviceLost`], [`EngineError::OutOfDeviceMemory`] or [`EngineError::Device`] if the device failed; those
@@ -162,8 +164,8 @@ impl Device {
         outcome.expect("a backend calls the work once, and has come to its end")
     }
 
-    /// The device, opened anew if it is a GPU that was lost. If that cannot be done it is the lost one, which says so where
-    /// results are read.
+    /// The device; a lost GPU is opened anew. If that fails, this is the lost device, which fails where results are
+    /// read.
     pub(crate) fn renewed(&self) -> Self {
         Self {
             backend: self.backend.renewed(),
@@ -175,7 +177,8 @@ impl Device {
         self.backend.wait();
     }
 
-    /// The device kind that results in single precision are bit-identical on, for example `cpu/avx512`.
+    /// The device kind for results in single precision, for example `cpu/avx512`. On one kind, results are
+    /// bit-identical.
     pub fn kind(&self) -> String {
         self.kind_in(Precision::F32)
     }

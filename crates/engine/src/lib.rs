@@ -1,14 +1,14 @@
 //! The engine of Meshfold: every client's model in one stack, trained and mixed as one.
 //!
 //! A [`Stack`] holds all `R` model copies of a run as one `[R, P]` array on a [`Device`]. A [`Learner`] holds the
-//! examples, who owns which of them, and the model; its [`Learner::train`] runs the local steps of all rows without
-//! leaving the device, and [`Stack::mix`] averages rows over an overlay. On the processor the rows are trained in
-//! blocks that stay in cache; on a GPU (feature `gpu`) as batched products. Both give the same models within f32
-//! rounding, and the same bits for the same seed on one device kind.
+//! network, the examples, and which client owns which. Its [`Learner::train`] runs the local steps of all rows on the
+//! device, and [`Stack::mix`] averages rows over an overlay. On the processor the rows are trained in blocks that stay
+//! in cache; on a GPU (feature `gpu`) as batched products. Both give the same models within f32 rounding. On one device
+//! kind, the same seed gives the same bits.
 //!
-//! The feature `own-models`, which `gpu` includes, adds models of a user's own, written with burn (`OwnModel`, `RowByRow`), burn
-//! itself as `burn`, and `Stack::tensor`; a [`HostModel`] needs no feature. `vulkan` compiles the kernels of a GPU to SPIR-V, `cuda`
-//! runs them through CUDA, and `mpi` deals a run over processes of MPI.
+//! The feature `own-models` (part of `gpu`) adds models that users write with burn (`OwnModel`, `RowByRow`),
+//! `Stack::tensor`, and burn itself as `burn`. A [`HostModel`] needs no feature. `vulkan` compiles GPU kernels to
+//! SPIR-V, `cuda` runs them through CUDA, and `mpi` deals the rows of a run over MPI processes.
 
 mod backend;
 mod batched;
@@ -30,7 +30,7 @@ mod stream;
 mod training;
 
 pub use backend::reading::Reading;
-/// The tensors that models of a user's own are written in, in the version that the engine has.
+/// burn, the tensor library that own models are written with, in the version that the engine uses.
 #[cfg(feature = "own-models")]
 pub use burn;
 pub use device::Device;

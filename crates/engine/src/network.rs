@@ -32,7 +32,7 @@ use own_body::OwnBody;
 use precision::Precision;
 use std::sync::Arc;
 
-/// A model fitted to a dataset: what makes outputs of an example, and the loss that they are judged by.
+/// A model fitted to a dataset: what computes the outputs of an example, and the loss.
 #[derive(Debug, Clone)]
 pub struct Network {
     body: Body,
@@ -41,12 +41,12 @@ pub struct Network {
     classes: usize,
     positions: usize,
     loss: Loss,
-    /// Whether a training step leaves outputs of some layers out.
+    /// Whether training steps use dropout.
     pub(crate) drops_out: bool,
     precision: Precision,
 }
 
-/// What makes outputs of an example.
+/// What computes the outputs of an example.
 #[derive(Debug, Clone)]
 enum Body {
     /// Layers, each of which reads the example or what an earlier one gives.
@@ -109,7 +109,7 @@ impl Network {
         }
     }
 
-    /// The same with operands of `precision`.
+    /// This network, with products of operands of `precision`.
     ///
     /// # Errors
     /// [`EngineError::Precision`] for a model of the user's own, whose products are not the engine's.
@@ -146,7 +146,7 @@ impl Network {
         &self.layout
     }
 
-    /// What an example gives.
+    /// What an example is: numbers of some shape, or tokens.
     pub fn input(&self) -> Input {
         self.input
     }
@@ -188,7 +188,7 @@ impl Network {
         batch as f64 * per_example
     }
 
-    /// Numbers that all layers together give of one example; of a model of the user's own, its outputs.
+    /// How many numbers all layers together output for one example; for a model of the user's own, its outputs.
     pub fn activations(&self) -> usize {
         match &self.body {
             Body::Layers(nodes) => nodes.iter().map(|node| node.output.size()).sum(),
@@ -226,8 +226,8 @@ impl Network {
         }
     }
 
-    /// Whether the channels of an example's places go innermost: convolutions read them so. Examples are stored with
-    /// their channels outermost, and so dense layers read them.
+    /// Whether an example is read with the channels of each place innermost, as convolutions do. Examples are stored
+    /// with their channels outermost, as dense layers read them.
     pub(crate) fn reads_channels_last(&self) -> bool {
         let reads = |node: &Node| {
             node.source == Source::Example && matches!(node.layer, Layer::Convolution(_))
@@ -235,14 +235,15 @@ impl Network {
         self.nodes().iter().any(reads)
     }
 
-    /// Whether the first thing that happens to examples is a product of pairs of their numbers.
+    /// Whether the first layer is a dense one that multiplies pairs of numbers in bfloat16.
     pub(crate) fn begins_with_pairs(&self) -> bool {
         let first = self.nodes().first().map(|node| &node.layer);
         let dense = matches!(first, Some(Layer::Dense(layer)) if layer.places == 1);
         dense && self.precision == Precision::Bf16
     }
 
-    /// Whether it can read examples of `input`: numbers may have another shape if no layer minds.
+    /// Whether it can read examples of `input`. As many numbers in another shape will do, unless a convolution reads
+    /// them.
     pub(crate) fn reads(&self, input: Input) -> bool {
         match (self.input, input) {
             (Input::Numbers(own), Input::Numbers(shape))

@@ -1,13 +1,13 @@
-//! Gradients the slow and certain way: what both trainers are held against.
+//! Reference gradients, slow and simple, that both trainers are tested against.
 //!
-//! [`plain`] is a loop over examples in double precision, transcribed from the formulas; [`autodiff`] asks burn's
-//! automatic differentiation over views of a row, laid out as in a stack. Both can leave out what a training step does.
+//! [`plain`] is a loop over examples in double precision, transcribed from the formulas. [`autodiff`] uses burn's
+//! automatic differentiation on views of a row, laid out as in a stack. Both have a variant with dropout.
 //!
 //! Examples `x` are `[B, D]` as they are stored: numbers channel by channel, tokens as their numbers. With
 //! `T` [judged positions](crate::Network::positions), the targets are `[B, T]`, one example after the other: the labels
 //! `[B]` of networks that judge one position, the token that follows each token of a window otherwise.
 //!
-//! Both know layers alone: they panic if they are given a model of a user's own.
+//! Both support layers only: they panic on a model of a user's own.
 
 #[cfg(feature = "own-models")]
 mod autodiff;

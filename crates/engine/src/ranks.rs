@@ -1,9 +1,9 @@
-//! One run over several ranks: processes of MPI, or threads of one process. Each rank has the rows that it owns on a device of its
-//! own, the processor or a GPU; all ranks carry out the same verbs in the same order, and what leaves them is the same on all of them, and the
-//! same to the bit as on one processor.
+//! One run over several ranks: MPI processes, or threads of one process. Each rank holds its rows on a device of its
+//! own, the processor or a GPU. All ranks call the same verbs in the same order. Results are the same on all ranks, and
+//! have the bits of one such device.
 //!
-//! Whatever the host keeps (schedules, who trains on what, how far each row has come) every rank keeps of all rows, so that
-//! methods know nothing of ranks.
+//! The state on the host (schedules, who trains on what, how far each row has come) is kept for all rows on every rank,
+//! so that methods need not know of ranks.
 
 pub(crate) mod backend;
 pub(crate) mod buffers;
@@ -39,12 +39,12 @@ pub struct Ranks {
     differs: Arc<OnceLock<usize>>,
 }
 
-/// [`Ranks`] as long as somebody has them.
+/// A weak handle to [`Ranks`], which does not keep them alive.
 #[derive(Debug, Clone)]
 pub struct WeakRanks(Weak<dyn Transport>);
 
 impl WeakRanks {
-    /// As [`Ranks::abort`], if somebody still has them.
+    /// As [`Ranks::abort`], if the ranks are still alive.
     pub fn abort(&self, reason: &str) {
         if let Some(transport) = self.0.upgrade() {
             transport.abort(reason);
@@ -52,24 +52,24 @@ impl WeakRanks {
     }
 }
 
-/// What other ranks have had of a rank so far.
+/// What a rank has sent to other ranks so far, reads in place included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sent {
     /// Messages that hold parameters of models.
     pub messages: u64,
     /// Bytes of parameters, in messages or read in place.
     pub bytes: u64,
-    /// Those of them that ranks of the same machine have read in place.
+    /// The part of `bytes` that ranks of the same machine have read in place.
     pub bytes_in_place: u64,
 }
 
 impl Ranks {
-    /// `count` ranks that are threads of this process, one for each of them: what one of them sends, another one receives.
+    /// `count` connected ranks in this process, for one thread each.
     pub fn in_process(count: usize) -> Vec<Self> {
         Self::on_machines(&vec![0; count])
     }
 
-    /// [`Ranks::in_process`], as many as `machines` has items. They act as if each were on the machine of that number.
+    /// As [`Ranks::in_process`], one rank per item. Rank `i` acts as if it were on machine `machines[i]`.
     pub fn on_machines(machines: &[usize]) -> Vec<Self> {
         let ranks = in_process::connected(machines).into_iter();
         ranks
@@ -94,7 +94,7 @@ impl Ranks {
         self.transport.count()
     }
 
-    /// How many of them share the cores and the memory of this machine: at least one.
+    /// How many of the ranks share the cores and the memory of this machine, this one included.
     pub fn on_this_machine(&self) -> usize {
         let readers = self.transport.readers();
         let reader = readers[self.rank()];
@@ -110,8 +110,8 @@ impl Ranks {
             .count()
     }
 
-    /// Bytes of the features of a piece of training examples, at most, that ranks of a machine [deal](crate::Device::deal): small
-    /// beside what a rank holds of any dataset that needs several, and large beside what a message costs.
+    /// Most bytes of features in a piece of training examples that ranks of a machine [deal](crate::Device::deal):
+    /// little beside what a rank holds of any dataset that needs several, and much beside the cost of a message.
     pub const PIECE: usize = 8 << 20;
 
     /// Whether this rank reads the examples for all ranks of its machine: the first of them does. See
@@ -125,7 +125,7 @@ impl Ranks {
         self.rank() == 0
     }
 
-    /// The words of rank 0. On other ranks `words` are ignored, of which there are as many on all ranks.
+    /// Returns the words of rank 0 on every rank. All ranks pass as many words; those of other ranks are ignored.
     pub fn broadcast<const N: usize>(&self, mut words: [u64; N]) -> [u64; N] {
         self.transport.broadcast(&mut words);
         words
@@ -138,8 +138,8 @@ impl Ranks {
         all.into_iter().map(of_rank).collect()
     }
 
-    /// Whether all ranks have the words that rank 0 has, the first of which is not 0. Once they have not, each later call says so at once
-    /// on every rank, and exchanges nothing: ranks that differ need not call it as often.
+    /// Checks that all ranks have the same words as rank 0, and that the first word is not 0. After a failure, every
+    /// later call fails at once on every rank, without an exchange: ranks that differ need not call it as often.
     ///
     /// # Errors
     /// The first rank that differs, the same on all ranks.
@@ -155,7 +155,7 @@ impl Ranks {
         }
     }
 
-    /// `own`, unless one of the ranks has an error: then all have one. That of the first such rank, which rank 0 is told.
+    /// Returns `own`, unless some rank has an error: then all ranks return one. Rank 0 learns the first rank's reason.
     ///
     /// # Errors
     /// Those of `own`; [`EngineError::OfRank`].
@@ -202,12 +202,12 @@ impl Ranks {
         self.transport.abort(reason)
     }
 
-    /// What other ranks have had of this one so far.
+    /// What this rank has sent to other ranks so far, reads in place included.
     pub fn sent(&self) -> Sent {
         self.transport.counter().sent()
     }
 
-    /// The ranks, without keeping them: they leave MPI when nobody else has them.
+    /// A weak handle to the ranks. They leave MPI when no [`Ranks`] is left.
     pub fn downgrade(&self) -> WeakRanks {
         WeakRanks(Arc::downgrade(&self.transport))
     }

@@ -1,4 +1,4 @@
-//! What threads of the processor share, and how long each part takes: benches ask how many threads a run could use.
+//! Records work that threads of the processor could share, and how long each part takes, for benches.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ thread_local! {
 #[derive(Debug, Default)]
 struct Recorded {
     all: Vec<SharedWork>,
-    /// Parts of the work that goes on.
+    /// Parts of the shared work in progress.
     parts: Vec<Duration>,
-    /// Whether shared work goes on, which may itself share some.
+    /// Whether shared work is in progress. Shared work within it is not recorded by itself.
     is_within: bool,
 }
 
@@ -24,17 +24,17 @@ pub struct SharedWork {
     pub began: Instant,
     /// How long it took one thread.
     pub took: Duration,
-    /// How long each row or part took, in their order; none where it can be cut anywhere.
+    /// How long each row or part took, in order; empty if the work can be cut anywhere.
     pub parts: Vec<Duration>,
 }
 
 impl SharedWork {
-    /// Begins to record on this thread what a device of one thread does; what was recorded before is gone.
+    /// Starts recording on this thread, for a device with one thread. Earlier records are dropped.
     pub fn begin() {
         RECORDED.set(Some(Recorded::default()));
     }
 
-    /// What has been recorded on this thread since it was asked last.
+    /// Takes what was recorded on this thread since the last call.
     pub fn take() -> Vec<Self> {
         RECORDED.with_borrow_mut(|recorded| {
             let recorded = recorded.as_mut();

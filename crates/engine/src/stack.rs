@@ -93,7 +93,7 @@ impl Stack {
         self.storage.host()
     }
 
-    /// The same rows, to be changed. Padding must stay zero.
+    /// The rows as in [`Stack::host`], to be changed. Padding must stay zero.
     pub fn host_mut(&mut self) -> Option<&mut [f32]> {
         self.storage.host_mut()
     }

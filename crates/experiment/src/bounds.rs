@@ -1,6 +1,6 @@
-//! The theorems of the papers whose bound can be computed beside a run: which runs they speak of, and their constants.
+//! Theorems of the papers whose bound can be computed beside a run: the runs that they apply to, and their constants.
 //!
-//! A theorem is a file of its own here, and an arm of [`theorem_of`].
+//! Each theorem has a file here, and an arm in [`theorem_of`].
 
 mod decefl;
 mod dfedrw;
@@ -25,13 +25,13 @@ pub(crate) trait Theorem: Debug + Sync {
     /// What it is called, with its source.
     fn name(&self) -> &'static str;
 
-    /// Why it does not speak of runs with this configuration.
+    /// Why it does not apply to runs with this configuration; `None` if it does.
     fn unsuited(&self, config: &RunConfig) -> Option<Unsuited>;
 
     /// Whether it bounds the loss of the averaged iterates, which are kept for it.
     fn is_of_averaged_iterates(&self) -> bool;
 
-    /// Its constants for the run of `plan`.
+    /// The theorem with its constants for the run of `plan`.
     ///
     /// # Errors
     /// [`BoundError`], naming the condition that the run does not meet.
@@ -40,7 +40,7 @@ pub(crate) trait Theorem: Debug + Sync {
 
 /// A theorem with its constants.
 pub(crate) trait Bound: Debug + Send {
-    /// What it bounds, beside the bounds, which have the same names with `_bound`; and its constants.
+    /// The bounded quantities, their bounds (the same names with `_bound`), and the constants.
     fn after(&self, seen: &Seen) -> Measurements;
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Problem<'a> {
     pub(crate) first: &'a [Vec<f64>],
 }
 
-/// What is seen of the models after a round.
+/// What a run measures of its models after a round.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// Rounds done.
@@ -65,7 +65,7 @@ pub(crate) struct Seen {
     pub(crate) averaged_loss: Option<f64>,
 }
 
-/// A setting with which no theorem speaks of a run.
+/// A setting with which no theorem applies to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unsuited {
     /// The path of the key.
@@ -94,7 +94,7 @@ pub(crate) fn theorem_of(method: &Method) -> Option<&dyn Theorem> {
     }
 }
 
-/// Why no theorem speaks of runs with this configuration, whose model is `logistic` with weight decay.
+/// Why no theorem applies to runs with this configuration, whose model is `logistic` with weight decay.
 pub(crate) fn unsuited(config: &RunConfig) -> Option<Unsuited> {
     let method = &config.algorithm;
     let Some(theorem) = theorem_of(method) else {

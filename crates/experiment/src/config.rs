@@ -1,8 +1,8 @@
 //! What the file of an experiment says: its text, its values with their places, and the errors that point into it.
 //!
-//! [`source`] is the text, [`tree`] its values, [`overrides`] and [`sweep`] change them, [`reader`] gives them their types,
-//! and [`experiment`] holds the runs that come of it. What is wrong is a [`fault`] at a place, an [`error`]; [`mistakes`]
-//! finds all that is. [`schema`] describes all settings from the types that read them.
+//! [`source`] holds the text and [`tree`] its values. [`overrides`] and [`sweep`] change them, [`reader`] gives them
+//! types, and [`experiment`] holds the runs that result. A [`fault`] at a place is an [`error`]; [`mistakes`] finds all
+//! of them. [`schema`] describes all settings from the types that read them.
 
 pub(crate) mod brief;
 pub(crate) mod client_view;

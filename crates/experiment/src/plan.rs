@@ -1,4 +1,4 @@
-//! From an experiment to runs: every value checked, every overlay and partition made, nothing trained yet.
+//! Plans the runs of an experiment: checks every value, and makes every overlay and partition. Nothing is trained yet.
 
 mod checks;
 pub(crate) mod churn;
@@ -48,7 +48,7 @@ use crate::config::tree::Node;
 use planner::Planner;
 use run_plan::RunPlan;
 
-/// All runs of the experiment in `source`, in the order of its sweep, a run that is asked for twice once.
+/// All runs of the experiment in `source`, in the order of its sweep. A run that is asked for twice is planned once.
 ///
 /// Labels are read from `folder` where the dataset has files; images are neither read nor drawn.
 ///
@@ -59,8 +59,8 @@ pub fn plan(source: &ExperimentSource, folder: &DataFolder) -> Result<Vec<RunPla
     plan_by(planner, source)
 }
 
-/// [`plan`] for runs on `device`, which decides how much memory they take; the others plan for the processor with
-/// all its cores.
+/// [`plan`] for runs on `device`, which decides how much memory they take; [`plan`] assumes the processor with all its
+/// cores.
 ///
 /// # Errors
 /// As [`plan`].
@@ -73,8 +73,9 @@ pub fn plan_on(
     plan_by(planner, source)
 }
 
-/// [`plan_on`] that knows a dataset whose files are missing by what is [published](meshfold_data::DatasetConfig::published)
-/// of it, with a warning: what the runs would need, before anything is fetched. They cannot be run.
+/// [`plan_on`] that also plans without the files of a dataset, from what is
+/// [published](meshfold_data::DatasetConfig::published) of it, with a warning. It shows what the runs would need before
+/// anything is fetched. Such plans cannot be run.
 ///
 /// # Errors
 /// As [`plan`].
@@ -87,8 +88,8 @@ pub fn plan_without_data(
     plan_by(planner.without_data(), source)
 }
 
-/// [`plan`] for runs that other machines will carry out, on devices like `device`, the processor with all its cores if absent: however
-/// little memory there is here, none is refused.
+/// [`plan`] for runs on other machines with devices like `device`, the processor with all its cores if absent. No run
+/// is refused because this machine lacks memory.
 ///
 /// # Errors
 /// As [`plan`].

@@ -223,7 +223,7 @@ pub(crate) fn skip(plan: &RunPlan, options: &RunOptions) -> Result<Option<RunRep
     Ok(report)
 }
 
-/// Who runs.
+/// The program version and the device kind of this run.
 fn here(plan: &RunPlan, options: &RunOptions) -> Done {
     Done {
         meshfold: VERSION.to_owned(),

@@ -1,4 +1,4 @@
-//! One mean of all models, from which every client goes on by the steps that it made from its own model.
+//! Rounds in which every client adds the steps from its own model to one mean of all models.
 
 use crate::error::AlgorithmError;
 use crate::method_spec::{Holders, Profile, StragglerUnit};
@@ -36,7 +36,7 @@ impl StepsFrom {
         *self == Self::Mean
     }
 
-    /// The profile of a method that is of the kind `one_model` if its clients step from the mean.
+    /// The method's profile, which is `one_model` if clients step from the mean.
     pub(crate) fn profile(self, one_model: Profile<'_>) -> Profile<'_> {
         match self {
             Self::Mean => one_model,
@@ -58,7 +58,7 @@ impl StepsFrom {
     }
 }
 
-/// Who takes the mean.
+/// The node that takes the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hub {
     /// The server, which is no client.
@@ -122,7 +122,7 @@ fn present(rows: &[RowWork], round: &Round<'_>) -> Vec<RowWork> {
     rows.iter().filter(here).copied().collect()
 }
 
-/// The row that the leader is drawn by; participants are drawn by row 0.
+/// The row under which the leader is drawn; participants are drawn under row 0.
 const LEADER: u32 = 1;
 
 /// The client of those in `rows`, of which there is one at least, that gathers the models in this round.

@@ -23,7 +23,7 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
     /// The rows, to be changed, if they lie in host memory.
     fn host_mut(&mut self) -> Option<&mut [f32]>;
 
-    /// The rows, if they lie in host memory, as they are now: they do not change while the memory is held.
+    /// The rows as they are now, if they lie in host memory. They do not change while the caller holds them.
     fn shared(&self) -> Option<Arc<RowMemory>> {
         None
     }
@@ -83,7 +83,7 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
     fn are_finite(&self) -> Vec<bool>;
 }
 
-/// How a heavy-ball step goes.
+/// The constants of a heavy-ball step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeavyBall<'a> {
     /// Learning rate of each row.
@@ -91,7 +91,7 @@ pub(crate) struct HeavyBall<'a> {
     pub(crate) momentum: f32,
 }
 
-/// `rows` as those of one kind of device, for the verb `verb`.
+/// `rows` as rows of the device kind `R`. `verb` names the operation in the error.
 ///
 /// # Errors
 /// [`EngineError::OtherDevice`] if they are of another kind.
@@ -103,7 +103,7 @@ pub(crate) fn on<'a, R: Rows>(
     rows.downcast_ref().ok_or(EngineError::OtherDevice { verb })
 }
 
-/// As [`on`], to be changed.
+/// As [`on`], for rows that are changed.
 ///
 /// # Errors
 /// As [`on`].

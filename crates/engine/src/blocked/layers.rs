@@ -1,4 +1,4 @@
-//! The layers of one row: each computes examples, or a batch, forth and back.
+//! The layers of one row, each with a forward and a backward pass over one example or over a whole batch.
 
 mod add;
 pub(crate) mod constant_columns;
@@ -90,39 +90,39 @@ impl BatchContext<'_> {
     }
 }
 
-/// An example on its way forth through a layer.
+/// The forward pass of one example through a layer.
 #[derive(Debug)]
 pub(crate) struct ExampleForth<'a> {
-    /// What the node reads, and what may follow it.
+    /// The input of the node; other floats may follow it.
     pub(crate) x: &'a [f32],
-    /// What else a sum adds; nothing for other layers.
+    /// The second summand of a sum; empty for other layers.
     pub(crate) added: &'a [f32],
     /// Whether negative outputs become zero.
     pub(crate) relu: bool,
     pub(crate) out: &'a mut [f32],
-    /// What is kept for the way back, and what may follow it.
+    /// What the layer keeps for the backward pass; other floats may follow it.
     pub(crate) kept: &'a mut [f32],
     pub(crate) grids: &'a mut Grids,
 }
 
-/// What an example left at a layer on its way forth and back.
+/// What the forward and backward pass of one example left at a layer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Left<'a> {
-    /// What the node read.
+    /// The input of the node.
     pub(crate) x: &'a [f32],
-    /// The gradient by what it gave.
+    /// The gradient of the loss with respect to the node's output.
     pub(crate) d: &'a [f32],
-    /// What it kept.
+    /// What the forward pass kept.
     pub(crate) kept: &'a [f32],
 }
 
-/// An example on its way back through a layer.
+/// The backward pass of one example through a layer.
 #[derive(Debug)]
 pub(crate) struct ExampleBack<'a> {
     pub(crate) left: Left<'a>,
-    /// What [`ExampleLayer::turn`] has made of the weight.
+    /// The weight as [`ExampleLayer::turn`] rearranged it.
     pub(crate) turned: &'a [f32],
-    /// Where the gradient by what was read goes.
+    /// Where the gradient with respect to the input goes.
     pub(crate) below: Target<'a>,
     pub(crate) grids: &'a mut Grids,
 }
@@ -134,47 +134,49 @@ pub(crate) trait ExampleLayer: Sync {
         0
     }
 
-    /// Writes what it makes of an example, ReLU included, and what it will need on the way back. The pass applies dropout.
+    /// Computes the output for one example, ReLU included, and keeps what the backward pass needs. The pass applies
+    /// dropout.
     fn forward(&self, row: RowContext<'_>, forth: ExampleForth<'_>);
 
-    /// Turns its weight for the way back, if it multiplies with it there.
+    /// Rearranges the weight for the backward pass, if the layer multiplies by it there.
     fn turn(&self, _: RowContext<'_>, _pairs: &mut Vec<f32>, _turned: &mut Vec<f32>) {}
 
-    /// Sends the gradient on, which ReLU has masked.
+    /// Passes the gradient, masked by ReLU, on to the input.
     fn backward(&self, row: RowContext<'_>, back: ExampleBack<'_>);
 
-    /// The gradient by its parameters, if it has any.
+    /// The gradient with respect to its parameters, if it has any.
     fn gradient(&self) -> Option<&dyn ExampleGradient>;
 }
 
-/// The gradient by a layer's parameters.
+/// Computes the gradient with respect to a layer's parameters.
 pub(crate) trait ExampleGradient: Sync {
-    /// Keeps what it needs of an example that read `x` and got `d` back, before [`ExampleLayer::backward`].
+    /// Keeps what the gradient needs of an example with input `x` and output gradient `d`, before
+    /// [`ExampleLayer::backward`].
     fn keep(&self, _: RowContext<'_>, _x: &[f32], _d: &[f32], _kept: &mut [f32]) {}
 
-    /// The floats of the row whose gradients are computed at once, in their order.
+    /// Ranges of floats in the row, in order. The gradient of each range is computed at once.
     fn pieces(&self) -> Vec<Range<usize>>;
 
-    /// Adds an example's gradient by the parameters of piece `piece` to `sums`.
+    /// Adds one example's gradient with respect to the parameters of piece `piece` to `sums`.
     fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: GradientSums<'_>);
 }
 
-/// Where gradients of parameters are added up.
+/// The buffers in which gradients of parameters are summed.
 #[derive(Debug)]
 pub(crate) struct GradientSums<'a> {
     pub(crate) sums: &'a mut [f32],
     pub(crate) grids: &'a mut Grids,
 }
 
-/// What a step leaves out of the examples that go through the network.
+/// The dropout of a step for the examples that go through the network.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Masks<'a> {
     pub(crate) dropout: &'a Dropout,
-    /// Where the first of the examples stands in its batch.
+    /// The position of the first of these examples in its batch.
     pub(crate) first: usize,
 }
 
-/// A batch on its way forth through a layer.
+/// The forward pass of a batch through a layer.
 #[derive(Debug)]
 pub(crate) struct BatchForth<'a> {
     /// The node whose layer it is.
@@ -187,13 +189,13 @@ pub(crate) struct BatchForth<'a> {
     pub(crate) buffers: &'a mut Buffers,
 }
 
-/// A batch on its way back through a layer.
+/// The backward pass of a batch through a layer.
 #[derive(Debug)]
 pub(crate) struct BatchBack<'a, 'b> {
     pub(crate) memory: &'a mut StageMemory,
     pub(crate) io: StageIo<'a>,
     pub(crate) buffers: &'a mut Buffers,
-    /// Where the gradient by parameters goes.
+    /// Where the gradient with respect to the parameters goes.
     pub(crate) sink: &'a mut Sink<'b>,
 }
 
@@ -204,9 +206,10 @@ pub(crate) trait BatchLayer {
         0
     }
 
-    /// Writes what it makes of a batch, ReLU and dropout included where its node has them, and what it will need on the way back.
+    /// Computes the output for a batch, with ReLU and dropout where the node has them; keeps what the backward pass
+    /// needs.
     fn forward(&self, on: BatchContext<'_>, forth: BatchForth<'_>);
 
-    /// Sends the gradient on, which ReLU has masked: see [`StageMemory::gradient`].
+    /// Passes the gradient, masked by ReLU, on to the input: see [`StageMemory::gradient`].
     fn backward(&self, on: BatchContext<'_>, back: BatchBack<'_, '_>);
 }

@@ -40,7 +40,7 @@ impl Workers {
         Ok(Self::Apart(pools.collect::<Result<_, _>>()?))
     }
 
-    /// Whether the threads are to share each of `rows` rows, there being fewer than threads: the bits are the same.
+    /// Whether the threads share the work of each row, as there are fewer than threads. The bits are the same.
     pub(super) fn share(&self, rows: usize) -> bool {
         match self {
             Self::Together(cpu) => rows < cpu.threads(),

@@ -12,14 +12,14 @@ use std::slice::{from_raw_parts, from_raw_parts_mut};
 /// Parameters per block: a block of all rows stays in the second-level cache for a thousand rows.
 const BLOCK: usize = 256;
 
-/// Parameters per block where the next is fetched meanwhile and the result is written past the caches.
+/// Parameters per block when streaming: the next block is fetched meanwhile, and results are written past the caches.
 const STREAMED_BLOCK: usize = 64;
 
-/// Most rows of such a block: the second-level cache holds it and the next.
+/// Most rows for streaming: the second-level cache holds a block and the next one.
 const STREAMED_ROWS: usize = 4096;
 
-/// Bytes of both stacks from which on that is done: what is mixed would not stay in the caches until the next local step reads
-/// it, and to be written there it would be read first.
+/// Bytes of both stacks from which streaming pays: so much does not stay in the caches until the next local step reads
+/// it, and a cached write would first read the memory.
 const STREAMED_BYTES: usize = 128 << 20;
 
 /// Parameters whose sums are kept in registers at once.
@@ -39,7 +39,7 @@ struct Rows<'a> {
     from: &'a [&'a [f32]],
     /// `[targets, width]`.
     to: &'a [Shared],
-    /// Those that each row that is computed reads, one after another: looked up once, and not by their columns in each block.
+    /// The rows that each computed row reads, one after another: looked up once, rather than in each block.
     read: Vec<Source>,
 }
 
@@ -147,7 +147,7 @@ pub(crate) unsafe fn mix_columns(
     unsafe { dispatch(cpu, matrix, &rows, width, columns) }
 }
 
-/// Deals things evenly beside those of a loop, without a division in each turn.
+/// Spreads things evenly over the turns of a loop, without a division in each turn.
 #[derive(Default)]
 struct Spread {
     dealt: usize,
@@ -156,7 +156,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// What the next of `turns` turns gets of `things` things.
+    /// The part of `things` that falls to the next of `turns` turns.
     #[inline(always)]
     fn next(&mut self, things: usize, turns: usize) -> Range<usize> {
         let first = self.dealt;
@@ -218,7 +218,7 @@ impl<'a> SparseRows<'a> {
     }
 }
 
-/// [`mix_sparse`] as suits the memory at hand.
+/// [`mix_sparse`], streamed past the caches if the stacks are large.
 ///
 /// # Safety
 /// As for [`mix_sparse`].

@@ -14,7 +14,8 @@ pub(crate) trait ProductKernel {
 
 /// What a lane of a vector holds of the terms of a sum, and how a sum goes on.
 pub(crate) trait Multiply: Copy {
-    /// Whether sums over blocks of rows are gathered apart from what they are added to, so that vectors of any width give the same bits.
+    /// Whether sums over a block of rows are computed apart and then added, so that vectors of any width give the same
+    /// bits.
     const GATHERS: bool;
 
     /// Whether products may be over a subset of the columns: a pair of columns cannot be half of one.
@@ -82,7 +83,7 @@ impl Multiply for Pairs {
     }
 }
 
-/// `a · b + sum` for numbers of eight digits: their product is exact, so that nothing is gained where fusing takes long.
+/// `a · b + sum` for bfloat16 numbers, whose products are exact: a fused instruction gains nothing where it is slow.
 #[inline(always)]
 fn add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
     if const { in_double_precision::<S>() } {

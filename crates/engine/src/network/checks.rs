@@ -1,4 +1,4 @@
-//! What is refused of a model before a network is made of it, each at its setting.
+//! Refuses models that cannot be built, before a network is made. Each error names the setting at fault.
 
 use super::layer::{Layer, Node};
 use super::loss::Loss;
@@ -109,7 +109,7 @@ pub(super) fn check_classes(model: &Model, loss: Loss, classes: usize) -> Result
     )
 }
 
-/// The refusal of a model because of its setting at `path`.
+/// The error that refuses a model because of its setting at `path`.
 fn refuse(
     what: &'static str,
     path: &str,

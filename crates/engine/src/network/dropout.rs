@@ -6,18 +6,18 @@ use rand::Rng;
 /// Values that the 24 bits which decide on a unit may take.
 const VALUES: f32 = 16_777_216.0;
 
-/// A layer some of whose outputs a training step leaves out, and how many of them.
+/// The dropout of one layer: which share of its outputs a training step drops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LeftOut {
-    /// The number of the layer among those that leave outputs out.
+    /// The number of the layer among those with dropout.
     pub(crate) layer: u32,
-    /// An output whose upper 24 bits are below this is left out.
+    /// An output is dropped if the upper 24 bits drawn for it are below this.
     pub(crate) threshold: u32,
     scale: f32,
 }
 
 impl LeftOut {
-    /// A `share` in `(0, 1)` of the outputs of the layer that is number `layer` among those that leave outputs out.
+    /// Drops a `share` in `(0, 1)` of the outputs of a layer, which is number `layer` among those with dropout.
     pub fn new(layer: u32, share: f32) -> Self {
         Self {
             layer,

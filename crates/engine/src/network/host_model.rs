@@ -1,4 +1,4 @@
-//! Models of a program's own that compute many rows at once in host memory, from numbers to numbers.
+//! Models of a program's own that compute many rows at once, on arrays in host memory.
 
 use super::parameter::{Parameter, arrange, draw};
 use super::trial::{self, TRIED, TriedStep};
@@ -10,11 +10,11 @@ use meshfold_data::Input;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A model that computes outputs and gradients of many rows in one call, whatever it computes them with: a framework for
-/// arrays, or another language.
+/// A model that computes outputs and gradients of many rows in one call, with any tool: an array framework, or another
+/// language. It runs on the processor.
 ///
-/// Batches, learning rates, momentum, clipping, corrections, scores and mixing are the engine's. The rows must not meet: what a
-/// row gives is a function of its own parameters and examples. Nothing may be drawn at random. It runs on the processor.
+/// The engine does all else: batches, learning rates, momentum, clipping, corrections, scores and mixing. Rows must be
+/// independent: the results of a row depend on its own parameters and examples alone. Nothing may be random.
 pub trait HostModel: Debug + Send + Sync {
     /// The parameters of one model, in the order of the rows of a stack.
     fn parameters(&self) -> Vec<Parameter>;
@@ -31,9 +31,9 @@ pub trait HostModel: Debug + Send + Sync {
     /// [`EngineError::OwnModel`] if the model fails.
     fn outputs(&self, models: LentRows, examples: LentExamples) -> Result<Vec<f32>, EngineError>;
 
-    /// Calls `take` once with the loss of every row, its mean over the row's examples, and the gradient of that loss by the
-    /// parameters. `models` should be gone by then: the engine changes them there, and copies them first if somebody still
-    /// holds them.
+    /// Calls `take` once with the loss of every row (the mean over its examples) and the gradient of that loss with
+    /// respect to the parameters. Drop `models` before that: the engine changes the rows in place, and copies them
+    /// first if they are still held.
     ///
     /// # Errors
     /// [`EngineError::OwnModel`] if the model fails; those of `take`.
@@ -46,7 +46,7 @@ pub trait HostModel: Debug + Send + Sync {
     ) -> Result<(), EngineError>;
 }
 
-/// Who is given gradients.
+/// Receives the losses `[R]`, and one gradient per parameter, from [`HostModel::gradients`].
 pub type TakeGradients<'a> =
     dyn FnMut(&[f32], &[ReturnedGradient<'_>]) -> Result<(), EngineError> + Send + 'a;
 
@@ -76,14 +76,14 @@ pub struct LentExamples {
     pub width: usize,
 }
 
-/// The gradient by one parameter: that of row `i` begins at `first + i · stride`, row-major.
+/// The gradient with respect to one parameter. That of row `i` begins at `first + i · stride`, row-major.
 #[derive(Debug, Clone, Copy)]
 pub struct ReturnedGradient<'a> {
     /// The numbers of all rows.
     pub values: &'a [f32],
-    /// Where those of the first row begin.
+    /// Where the gradient of the first row begins.
     pub first: usize,
-    /// From one row to the next.
+    /// Floats from the gradient of one row to that of the next.
     pub stride: usize,
 }
 
@@ -99,9 +99,9 @@ impl Network {
     /// cross-entropy of one output per class.
     ///
     /// # Errors
-    /// [`EngineError::OwnModel`] if its parameters cannot be, or a trial with made-up examples shows outputs of another
-    /// shape than rows, examples and classes, rows whose outputs, losses or gradients change with those beside them, or
-    /// gradients that are not finite; whatever the model says itself.
+    /// [`EngineError::OwnModel`] if the parameters are invalid, or if a trial with made-up examples fails: outputs that
+    /// are not `[R, B, C]`, outputs, losses or gradients of a row that change with other rows, gradients that are not
+    /// finite. Errors of the model itself.
     pub fn host(
         model: Arc<dyn HostModel>,
         input: Input,
@@ -150,7 +150,7 @@ impl HostBody {
         Ok(values)
     }
 
-    /// Holds the outputs, the loss and the gradient of a row beside another against those of the row alone.
+    /// Compares the outputs, the loss and the gradient of a row beside another with those of the row alone.
     fn try_out(&self, layout: &Layout, input: Input, classes: usize) -> Result<(), EngineError> {
         let (features, width) = (input.features(), layout.width());
         let models = [0, 1].map(|row| self.initialise(layout, 0, row));

@@ -102,9 +102,9 @@ impl WeightAt {
     }
 }
 
-/// What holds of a layer on every backend.
+/// Properties of a layer that are the same on every backend.
 pub(crate) trait LayerFacts {
-    /// How many numbers each output is a sum over; 1 for layers that no setting can leave without any.
+    /// How many inputs each output sums over; 1 for layers that have inputs whatever the settings are.
     fn inputs(&self) -> usize {
         1
     }
@@ -119,7 +119,7 @@ pub(crate) trait LayerFacts {
         "width".to_owned()
     }
 
-    /// Whether ReLU, and dropout behind it, may follow. What computes the layer then applies them.
+    /// Whether ReLU, and dropout after it, may follow. The code that computes the layer then applies them.
     fn takes_relu(&self) -> bool {
         true
     }
@@ -132,14 +132,14 @@ pub(crate) trait LayerFacts {
         Ok(())
     }
 
-    /// The weights that it multiplies with, at each of its places once. They are operands, rounded where the network's precision says so.
+    /// The weights that it multiplies by once per place. They are operands, rounded to the network's precision.
     fn weights(&self) -> Vec<WeightAt>;
 
-    /// What its parameters are before the first step, block by block in the order in which they are drawn; nothing if it has none.
+    /// How its parameters start, block by block in the order in which they are drawn; empty if it has none.
     fn initial(&self) -> Vec<(Initial, Range<usize>)>;
 }
 
-/// What a node does with what it reads.
+/// What a node computes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Layer {
     /// See [`Dense`].
@@ -163,7 +163,7 @@ pub(crate) enum Layer {
 }
 
 impl Layer {
-    /// What holds of it on every backend.
+    /// The properties that are the same on every backend.
     pub(crate) fn facts(&self) -> &dyn LayerFacts {
         match self {
             Self::Dense(layer) => layer,
@@ -210,8 +210,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Floating-point operations on one example, forth and back: two for each multiplication with a weight on the way forth, for its own
-    /// gradient, and for that of what is read, unless that is the example.
+    /// Floating-point operations of both passes on one example: two per multiplication by a weight, in the forward
+    /// pass, for the gradient of the weight, and for that of the input unless it is the example.
     pub(crate) fn operations(&self) -> usize {
         let passes = match self.source {
             Source::Example => 4,
@@ -222,7 +222,7 @@ impl Node {
         passes * self.output.places() * weights
     }
 
-    /// What a gradient by an output that is kept is multiplied by on its way back, where the step `drops_out` some.
+    /// Factor for the gradient of a kept output in the backward pass, if the step `drops_out` some.
     pub(crate) fn slope(&self, drops_out: bool) -> f32 {
         let left_out = self.dropout.filter(|_| drops_out);
         left_out.map_or(1.0, |left_out| left_out.scale())

@@ -21,17 +21,17 @@ use meshfold_data::Input;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A model that is no variant of [`Model`](crate::Model): what its parameters are, and what it makes of an example.
+/// A model that is no variant of [`Model`](crate::Model): its parameters, and how it computes outputs from examples.
 ///
-/// The parameters of all rows lie in one [`Stack`](crate::Stack), as those of other models do; batches, learning rates,
-/// momentum, clipping, corrections, the cross-entropy of its outputs, scores and mixing are the engine's. The model says
-/// no more than the way from examples to outputs, for all rows at once, and burn differentiates it. Whoever has an
-/// ordinary burn module, written for one model, takes [`RowByRow`].
+/// The model defines only the forward pass, for all rows at once, and burn differentiates it. The engine does all else:
+/// batches, learning rates, momentum, clipping, corrections, the cross-entropy of the outputs, scores and mixing. The
+/// parameters of all rows lie in one [`Stack`](crate::Stack), as those of other models do. An ordinary burn module,
+/// written for one model, becomes an own model through [`RowByRow`].
 ///
-/// The rows are told apart by the first dimension of every tensor, and must not meet: what a row gives is a function of
-/// its own parameters and examples, and what it gives for an example one of that example alone. Batches may be cut and
-/// rows computed one by one; on the processor they are, a row to a thread, so that neither threads nor the rest of the
-/// stack change a bit. Nothing may be drawn at random.
+/// The first dimension of every tensor is the row. Rows must be independent: the outputs of a row depend on its own
+/// parameters and examples alone, and its outputs for an example on that example alone. The engine may cut batches and
+/// compute rows one by one. On the processor it does, a row to a thread, so that neither the number of threads nor the
+/// other rows change a bit. Nothing may be random.
 ///
 /// ```
 /// use meshfold_data::{Input, Shape};

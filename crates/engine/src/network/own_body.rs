@@ -15,14 +15,14 @@ pub(crate) trait OwnBody: Any + Debug + Send + Sync {
     /// Those of the model.
     fn outputs(&self, row: &[f32], x: &[f32], batch: usize) -> Result<Vec<f32>, EngineError>;
 
-    /// As [`OwnBody::outputs`], remembering the way.
+    /// As [`OwnBody::outputs`], and keeps what the backward pass needs.
     ///
     /// # Errors
     /// Those of the model.
     fn pass(&self, row: &[f32], x: &[f32], batch: usize) -> Result<Box<dyn OwnPass>, EngineError>;
 }
 
-/// The outputs of one row, and the way back from them.
+/// The outputs of one row, and the backward pass from them.
 pub(crate) trait OwnPass {
     /// The outputs, `[B, C]`.
     fn outputs(&self) -> Vec<f32>;

@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Fits a model to examples of a shape in so many classes.
+/// Fits a model to an input shape and a number of classes.
 type Fit = dyn Fn(Input, usize) -> Result<Network, EngineError> + Send + Sync;
 
-/// What `model: {own: NAME}` of a configuration may name. The cargo feature `own-models` adds `with`, which names a model that is
-/// written with burn.
+/// The models that a configuration may name as `model: {own: NAME}`. The cargo feature `own-models` adds `with`, for
+/// models written with burn.
 #[derive(Clone, Default)]
 pub struct OwnModels(BTreeMap<OwnModelName, Arc<Fit>>);
 
@@ -25,7 +25,7 @@ pub struct OwnModels(BTreeMap<OwnModelName, Arc<Fit>>);
 pub struct OwnModelName {
     /// The name among [`OwnModels`].
     pub name: String,
-    /// What tells it from models of that name that compute something else; may be empty.
+    /// Tells it from models of that name that compute something else; may be empty.
     pub version: String,
 }
 
@@ -84,8 +84,8 @@ impl OwnModels {
         Self::default()
     }
 
-    /// These models and one that computes rows in host memory, in place of any that had its name and version. `fit` is asked for the model of
-    /// examples of a shape in so many classes.
+    /// Adds a model that computes rows in host memory, in place of any with the same name and version. `fit` makes the
+    /// model for an input shape and a number of classes.
     #[must_use]
     pub fn with_host(
         self,
@@ -96,7 +96,7 @@ impl OwnModels {
         self.and(name, Arc::new(fit))
     }
 
-    /// These models and the one that `fit` makes under `name`, in place of any that had it.
+    /// Adds the model that `fit` makes, in place of any with the same name and version.
     pub(super) fn and(mut self, name: OwnModelName, fit: Arc<Fit>) -> Self {
         self.0.insert(name, fit);
         self

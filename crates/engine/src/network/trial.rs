@@ -1,15 +1,15 @@
-//! What a model of a user's own is tried on before it is trained: two rows with some made-up examples.
+//! The trial of a user's own model before it is trained: two rows with a few made-up examples.
 
 use crate::error::EngineError;
 use meshfold_data::Input;
 
 /// Examples of each row.
 pub(super) const TRIED: usize = 3;
-/// How far the outputs of a row may differ with what else is in the stack, relative to their size or one: products of
+/// How far the outputs of a row may differ with and without another row, relative to their size or to one: products of
 /// another shape are summed in another order.
 const TOLERANCE: f32 = 1e-2;
 
-/// The examples `[2, TRIED, D]` that nobody has seen.
+/// The made-up examples, `[2, TRIED, D]`.
 pub(super) fn examples(input: Input, classes: usize) -> Vec<f32> {
     let number = |at: usize| match input {
         Input::Numbers(_) => (at * 7919 % 101) as f32 / 101.0 - 0.5,
@@ -18,11 +18,11 @@ pub(super) fn examples(input: Input, classes: usize) -> Vec<f32> {
     (0..2 * TRIED * input.features()).map(number).collect()
 }
 
-/// The least size of a gradient that differences are held against: what cancels out leaves rounding errors alone.
+/// The least gradient size that differences are compared with: where terms cancel, only rounding errors are left.
 const LEAST_GRADIENT: f32 = 1e-4;
 
-/// Holds the outputs of the second row beside the first, `both` `[2, TRIED, C]`, against its outputs `alone`; `arrays` are what the
-/// model computes with.
+/// Compares the outputs of the second row in `both` `[2, TRIED, C]` with its outputs `alone`. The error calls the
+/// model's tensors `arrays`.
 ///
 /// # Errors
 /// [`EngineError::OwnModel`] if they differ.
@@ -40,14 +40,14 @@ pub(super) fn expect_apart(both: &[f32], alone: &[f32], arrays: &str) -> Result<
     }
 }
 
-/// What the second row gave for its examples: its loss, and the gradient of that `[P_pad]`.
+/// The loss of the second row on its examples, and the gradient of that loss, `[P_pad]`.
 #[derive(Debug)]
 pub(super) struct TriedStep {
     pub(super) loss: f32,
     pub(super) gradient: Vec<f32>,
 }
 
-/// Holds the loss and the gradient of the second row `beside` the first against those of the row `alone`.
+/// Compares the loss and the gradient of the second row `beside` the first with those of the row `alone`.
 ///
 /// # Errors
 /// [`EngineError::OwnModel`] if they differ.

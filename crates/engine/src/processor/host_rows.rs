@@ -13,7 +13,7 @@ use crate::stack::quantiser::Quantiser;
 use std::mem::{replace, take};
 use std::sync::Arc;
 
-/// Rows `[R, P_pad]` in host memory, row-major. When they go, their memory is left to rows to come.
+/// Rows `[R, P_pad]` in host memory, row-major. When they are dropped, later rows reuse their memory.
 ///
 /// Whoever holds [`HostRows::shared`] sees them as they are now: they are copied before they change.
 #[derive(Debug)]

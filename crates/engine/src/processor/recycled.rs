@@ -1,5 +1,5 @@
-//! Memory of rows that are gone, for those that come: methods that hold a copy of all models during a round would ask the
-//! system for it anew in each.
+//! Reuses the memory of dropped rows for new ones. Methods that hold a copy of all models during a round would
+//! otherwise ask the system for it anew in each.
 
 use super::row_memory::RowMemory;
 use crate::shared_memory::arena::Arena;

@@ -8,7 +8,7 @@ use crate::processor::row_memory::RowMemory;
 /// What a rank gives the others in an exchange.
 #[derive(Debug)]
 pub(crate) struct Given<'a, 'm> {
-    /// Its rows, of which the ranks of this machine read in place what they need; none if they cannot.
+    /// Its rows, which the ranks of this machine read in place; `None` if they cannot.
     pub(crate) rows: Option<&'a RowMemory>,
     /// Floats that each rank gets.
     pub(crate) sizes: Vec<usize>,
@@ -16,7 +16,7 @@ pub(crate) struct Given<'a, 'm> {
     pub(crate) messages: Vec<&'m [f32]>,
 }
 
-/// What the others give. Ranks of this machine leave their rows as they are while it is there.
+/// What a rank receives in an exchange. While this lives, ranks of this machine leave their rows as they are.
 #[derive(Debug)]
 pub(crate) struct Arrived<'a> {
     world: &'a World,
@@ -37,7 +37,7 @@ fn cut<'m>(memory: &'m mut [f32], lengths: &[usize]) -> Vec<&'m mut [f32]> {
     lengths.iter().map(piece).collect()
 }
 
-/// Messages of `lengths` in `memory`, for each rank what `write` writes.
+/// Messages of `lengths` in `memory`. `write` fills in the message to each rank.
 pub(super) fn pack<'m>(
     memory: &'m mut [f32],
     lengths: &[usize],
@@ -59,7 +59,7 @@ impl World {
             .is_some_and(|machine| machine.has(rank))
     }
 
-    /// How many of the floats that go from or to each rank, `sizes`, go in a message: none where they are read in place.
+    /// How many of the `sizes` floats from or to each rank travel in a message: none where they are read in place.
     pub(crate) fn in_messages(&self, sizes: &[usize]) -> Vec<usize> {
         let in_message = |(rank, size): (usize, &usize)| match self.reads_in_place(rank) {
             true => 0,
@@ -68,8 +68,8 @@ impl World {
         sizes.iter().enumerate().map(in_message).collect()
     }
 
-    /// Gives the others `given`, and takes what they give: of each rank as many floats as `sizes` says. Calls `work` until it says that
-    /// there is nothing left to do, while messages are on their way; it is told whether all has come that is read in place.
+    /// Sends `given` to the other ranks, and receives `sizes[k]` floats from rank `k`. While messages are on their way,
+    /// it calls `work` until that returns false. `work` is told whether all that is read in place has arrived.
     pub(crate) fn exchange<'a>(
         &'a self,
         given: Given<'a, '_>,
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// `own` of all ranks, of which rank `k` has `sizes[k]` floats, those of rank 0 first.
+    /// The floats `own` of all ranks, in the order of the ranks; rank `k` has `sizes[k]`.
     pub(crate) fn of_all_ranks(&self, own: &RowMemory, sizes: &[usize]) -> Vec<f32> {
         let rank = self.rank();
         let message = |to: usize| match to == rank || self.reads_in_place(to) {

@@ -1,4 +1,4 @@
-//! What a device must be able to do besides to be that of a rank. The processor is one, GPUs are others.
+//! What a device must do, besides [`Backend`], to be the device of a rank. The processor and GPUs do it.
 
 use super::halo::Halo;
 use super::machine::Machine;
@@ -13,10 +13,11 @@ use std::sync::Arc;
 
 /// The device of a rank.
 pub(crate) trait Inner: Backend {
-    /// Whether other ranks of the machine can read its rows where they lie.
+    /// Whether other ranks of the machine can read its rows in place.
     fn lends(&self) -> bool;
 
-    /// The same with its rows where the ranks of `machine` read them. Asked of a device that [lends](Inner::lends) them.
+    /// This device, with its rows where the ranks of `machine` can read them. Only for a device that
+    /// [lends](Inner::lends).
     fn of_machine(&self, machine: &Machine) -> Arc<dyn Inner>;
 
     /// Rows of zeros, `[rows, width]`.
@@ -28,7 +29,7 @@ pub(crate) trait Inner: Backend {
     /// [`EngineError::Device`] if a kernel of the device could not see them at once.
     fn own_rows(&self, rows: &[&[f32]], width: usize) -> Result<Box<dyn OwnRows>, EngineError>;
 
-    /// `Σ_i weights[i] · rows[i]`, `[width]`: the bits that a mean over rows of this device has there.
+    /// `Σ_i weights[i] · rows[i]`, `[width]`, with the bits of a mean over rows on this device.
     ///
     /// # Errors
     /// As [`Inner::own_rows`].
@@ -40,7 +41,7 @@ pub(crate) trait Inner: Backend {
     ) -> Result<RowMemory, EngineError>;
 }
 
-/// The rows `[N, P_pad]` that a rank has of a stack.
+/// The rows `[N, P_pad]` of a stack that a rank holds.
 ///
 /// # Errors
 /// [`EngineError::OtherDevice`] if another operand is of another kind of device, [`EngineError::Device`] if a kernel of the device
@@ -55,7 +56,7 @@ pub(crate) trait OwnRows: Rows {
     /// A copy with memory of its own.
     fn copy(&self) -> Box<dyn OwnRows>;
 
-    /// Those at `places` for other ranks to read: all where they lie, if that is in host memory. Waits for the device.
+    /// The rows at `places`, for other ranks to read: in place if they lie in host memory. Waits for the device.
     fn readable(&self, places: &mut dyn Iterator<Item = u32>) -> Readable<'_>;
 
     /// New rows: row `i` is row `picks[i]` of these and the `foreign` ones that follow them.
@@ -74,13 +75,13 @@ pub(crate) trait OwnRows: Rows {
         foreign: &[&[f32]],
     ) -> Result<(), EngineError>;
 
-    /// Has all ranks carry out `mixing`; the rows become those that it gives this rank.
+    /// Carries out `mixing` together with all ranks. Afterwards these are this rank's mixed rows.
     fn mix_among_ranks(&mut self, mixing: &DealtMixing<'_>) -> Result<(), EngineError>;
 
-    /// Become `rows` rows, each of them `row`.
+    /// Replaces these rows by `rows` copies of `row`.
     fn become_all(&mut self, rows: usize, row: &[f32]);
 
-    /// Each row that `members` names becomes `row`, and the others stay.
+    /// Replaces each row that `members` names by `row`; the others stay.
     fn replace(&mut self, members: &[bool], row: &[f32]);
 
     /// `‖row_i − mean‖²` of every row. Waits for the device.
@@ -92,9 +93,9 @@ pub(crate) trait OwnRows: Rows {
 pub(crate) struct DealtMixing<'a> {
     pub(crate) world: &'a World,
     pub(crate) matrix: &'a Matrix,
-    /// What this rank computes of it.
+    /// The part of the mixing that this rank computes.
     pub(crate) halo: &'a Halo,
-    /// Where the rows lie, and where the mixed ones are to.
+    /// Where the rows lie, and where the mixed rows are to lie.
     pub(crate) from: &'a Placement,
     pub(crate) to: &'a Placement,
 }

@@ -7,11 +7,11 @@ use super::world::World;
 use crate::network::layout::ALIGNMENT;
 use std::ops::Range;
 
-/// The rows that count in a mean, and the parts of the parameters that ranks sum.
+/// The rows that count in a mean, and which parameters each rank sums.
 struct Parts {
-    /// Those of each rank, ascending.
+    /// The rows of each rank that count, ascending.
     rows: Vec<Vec<u32>>,
-    /// The parameters of each rank.
+    /// The parameters that each rank sums.
     parts: Vec<Range<usize>>,
 }
 

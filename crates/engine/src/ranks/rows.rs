@@ -1,4 +1,4 @@
-//! Rows of which each rank has some.
+//! A stack whose rows are dealt over ranks.
 
 use super::halo::Halo;
 use super::inner::{DealtMixing, OwnRows};
@@ -21,12 +21,12 @@ pub(crate) struct RankedRows {
     own: Box<dyn OwnRows>,
 }
 
-/// Rows of a rank where somebody wants them.
+/// The rows of this rank under some placement.
 #[derive(Debug)]
 pub(crate) enum At<'a> {
-    /// They were there.
+    /// The rows as they are: the placement is the same.
     Here(&'a dyn OwnRows),
-    /// Copies of them.
+    /// Copies, moved to where the placement has them.
     Moved(Box<dyn OwnRows>),
 }
 
@@ -52,7 +52,7 @@ impl RankedRows {
         }
     }
 
-    /// The own ones of `values`, `[R, width]`, which all ranks have.
+    /// This rank's rows of `values`, `[R, width]`, which all ranks have.
     pub(crate) fn of_all(world: &Arc<World>, values: &[f32], width: usize) -> Self {
         let placement = world.placement(values.len() / width.max(1));
         let rows = placement.of(world.rank()).iter();
@@ -116,7 +116,7 @@ impl RankedRows {
         self.world.mean(self.own.as_ref(), &self.placement, weights)
     }
 
-    /// Row `i` of the new rows, as `to` has them, is row `rows[i]` of these.
+    /// This rank's rows of a new stack, placed as `to` says: its row `i` is row `rows[i]` of this one.
     fn fetch(&self, rows: &[u32], to: &Placement) -> Box<dyn OwnRows> {
         let rank = self.rank();
         let ranks = self.world.ranks.count();

@@ -16,24 +16,24 @@ use crate::training::work::{Amount, RowWork, Tasks};
 use meshfold_data::Partition;
 use std::sync::Arc;
 
-/// Has a trainer of this rank's device train the rows of this rank. A rank has the examples of its own clients: a row that is to be
-/// trained or judged on those of a client of another rank moves there before.
+/// Trains the rows of this rank with a trainer of its device. A rank has the examples of its own clients only. A row
+/// that needs the examples of another rank's client moves to that rank first.
 #[derive(Debug)]
 pub(crate) struct RankedTrainer {
     world: Arc<World>,
     inner: Box<dyn Trainer>,
-    /// The examples of this rank's clients, by their places among those that it has.
+    /// The partition of this rank's clients, with indices into the examples that it holds.
     held: Partition,
-    /// The rank that alone knows the losses of a row; [`TOLD`] where all do. Rows beyond the end were never trained.
+    /// For each row the only rank that knows its losses, or [`TOLD`] if all do. Rows beyond the end were never trained.
     untold: Vec<u32>,
-    /// The losses that devices keep, if they do: then all that is known on hosts is known on all.
+    /// The losses that devices keep, if they do. Then all ranks know everything that hosts know.
     on_devices: Option<LossesOnDevices>,
 }
 
 /// In place of a rank: every rank knows the losses of the row.
 const TOLD: u32 = u32::MAX;
 
-/// What a call of the inner trainer is given of the rows of this rank.
+/// What the inner trainer is given for the rows of this rank.
 struct OwnTasks {
     rows: Vec<RowWork>,
     rate_scales: Option<Vec<f32>>,
@@ -41,7 +41,7 @@ struct OwnTasks {
     tallies: Vec<RowTally>,
 }
 
-/// What a call is given of all rows.
+/// What a call is given for all rows.
 struct AllTasks<'a, 'b> {
     context: Context<'a>,
     states: RowStates<'b>,
@@ -74,7 +74,7 @@ impl RankedTrainer {
         }
     }
 
-    /// Where rows go to be trained or judged that lie as `placement` says: each that has a client to the rank of that client.
+    /// The placement for training or judging: each row with a client goes to the rank of that client, the others stay.
     fn at_clients(
         &self,
         placement: &Arc<Placement>,
@@ -99,8 +99,8 @@ impl RankedTrainer {
         self.at_clients(placement, rows.iter().map(client))
     }
 
-    /// Has the inner trainer carry out `call` on the rows of this rank, which lie as `placement` says. Every other row moves on:
-    /// it did what `done` makes of its task.
+    /// Has the inner trainer carry out `call` on the rows of this rank, which lie as `placement` says. The positions of
+    /// all other rows move on by the work that `done` returns for their task.
     fn on_own_rows(
         &mut self,
         placement: &Placement,
@@ -180,8 +180,8 @@ impl RankedTrainer {
         }
     }
 
-    /// Before rows of `placement` are trained: losses of rows that were on another rank before are told to all, or move with the rows.
-    /// Returns the [largest batch](Context::largest_batch) where the device must know it.
+    /// Called before rows of `placement` are trained. Losses of rows that come from another rank are told to all ranks,
+    /// or move with the rows. Returns the [largest batch](Context::largest_batch) where the device must know it.
     fn prepare(
         &mut self,
         placement: &Placement,
@@ -208,8 +208,8 @@ impl RankedTrainer {
         0
     }
 
-    /// Replaces the losses of rows, of which one rank alone knows them, by what that rank knows: of those that `chosen` takes,
-    /// given a row and its rank.
+    /// Tells all ranks the losses of rows that only one rank knows, for the rows that `chosen` accepts, given a row and
+    /// its rank.
     fn tell(&self, tallies: &mut [RowTally], chosen: impl Fn(u32, u32) -> bool) {
         let mut rows = vec![Vec::new(); self.world.ranks.count()];
         for (row, owner) in (0u32..).zip(&self.untold).take(tallies.len()) {

@@ -18,7 +18,7 @@ pub(crate) struct World {
     pub(crate) inner: Arc<dyn Inner>,
     /// The ranks of this machine, if there are several and each can read the rows of the others.
     pub(crate) machine: Option<Machine>,
-    /// Where the rows of a stack lie, by their number.
+    /// Where the rows of a stack lie, by how many rows it has.
     placements: Mutex<HashMap<usize, Arc<Placement>>>,
     /// Memory for what goes from rank to rank.
     pub(crate) buffers: ExchangeBuffers,
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// The machine, if all ranks are there and read each other's rows.
+    /// The machine, if all ranks are on it and read each other's rows in place.
     pub(crate) fn only_machine(&self) -> Option<&Machine> {
         let machine = self.machine.as_ref()?;
         let others = self.ranks.count() - 1;
@@ -53,13 +53,13 @@ impl World {
         self.ranks.rank()
     }
 
-    /// The result of this rank's part of a verb. If one rank fails, it ends all of them.
+    /// The value of `result`, this rank's part of a verb. If it is an error, all ranks end.
     pub(crate) fn expect<T>(&self, result: Result<T, EngineError>) -> T {
         result.unwrap_or_else(|error| self.ranks.abort(&error.to_string()))
     }
 
-    /// From here on, each stack of as many rows as one of `owners` has items lies as that says of rank 0: row `i` on rank
-    /// `owners[i]`. All others lie in blocks. Stacks that exist stay where they are.
+    /// Decides where the rows of later stacks lie. In a stack with as many rows as `owners[k]` has items, row `i` lies
+    /// on rank `owners[k][i]`, as rank 0 says. All others lie in blocks. Stacks that exist stay where they are.
     pub(crate) fn place(&self, owners: &[Vec<u32>]) {
         let placed = owners.iter().map(|owners| {
             let mut words: Vec<u64> = owners.iter().copied().map(u64::from).collect();
@@ -80,14 +80,14 @@ impl World {
         placements.entry(rows).or_insert_with(in_blocks).clone()
     }
 
-    /// What `rank` has of the examples that `partition` deals: those of its own clients, which lie as rows of as many do. See
-    /// [`Partition::of_clients`].
+    /// The examples that `rank` holds: those of its own clients, which lie on ranks as the rows of a stack with as many
+    /// rows. See [`Partition::of_clients`].
     pub(crate) fn examples_of(&self, rank: usize, partition: &Partition) -> (Partition, Vec<u32>) {
         let homes = self.placement(partition.clients());
         partition.of_clients(|client| homes.owner(client as u32) == rank)
     }
 
-    /// The rows that a call on all of them returns: `own` are the words of the own rows.
+    /// Gathers the words of all rows on every rank; `own` has those of this rank's rows.
     pub(crate) fn per_row<const W: usize>(
         &self,
         placement: &Placement,

@@ -11,12 +11,12 @@ pub struct Mixing {
     matrix: Arc<Matrix>,
 }
 
-/// The weights, which a stack that is yet to be mixed shares.
+/// The weights of a [`Mixing`], shared with stacks whose mixing is deferred.
 #[derive(Debug)]
 pub(crate) struct Matrix {
     pub(crate) rows: usize,
     pub(crate) host: HostMixing,
-    /// What devices have made of it, each of a type of its own.
+    /// The matrix as uploaded to devices, one entry per type of device data.
     uploaded: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
 }
 

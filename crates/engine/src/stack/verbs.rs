@@ -9,9 +9,10 @@ use crate::stack::Stack;
 impl Stack {
     /// Averages each row over its neighbours: `row_i <- sum_j w_ij row_j`, the product `W · stack`.
     ///
-    /// `mixing` is `R' x R`; afterwards the stack holds `R'` rows. One kernel launch, reading `nnz · P` floats; a
-    /// mean over all rows reads `R · P`. Sums go in ascending column order. On a GPU beside other runs an exchange over an
-    /// overlay waits until somebody looks at the rows, or they step with those of the others.
+    /// `mixing` is `R' x R`; afterwards the stack holds `R'` rows. It takes one kernel launch, which reads `nnz · P`
+    /// floats; a mean over all rows reads `R · P`. Sums go in ascending column order. Where runs share a GPU, mixing
+    /// over an overlay is deferred until the rows are read, or until they take local steps together with the rows of
+    /// other runs.
     ///
     /// # Errors
     /// [`EngineError::MixShape`] if `mixing` has other than `R` columns.

@@ -48,7 +48,8 @@ impl Position {
         (until(last) - until(begun)) as u64
     }
 
-    /// Leaves the pass in progress if `work`, which is not idle, is for another client or in whole passes; says whether it did.
+    /// Leaves the pass in progress if `work` (not idle) is for another client or in whole passes. Returns whether it
+    /// did.
     fn begin(&mut self, work: &RowWork) -> bool {
         let leaves = self.client != work.client || matches!(work.amount, Amount::Epochs(_));
         if leaves {
@@ -58,8 +59,8 @@ impl Position {
         leaves
     }
 
-    /// Moves on by a batch from a shard of `shard` examples. Returns which of the pass in progress it takes, if it is from one,
-    /// and whether it ends an epoch.
+    /// Moves on by one batch of a shard of `shard` examples. Returns the range of the pass in progress that the batch
+    /// takes, if it is from one, and whether it ends an epoch.
     fn advance(&mut self, sgd: &Sgd, shard: usize) -> (Option<Range<usize>>, bool) {
         let size = sgd.batch_on(shard);
         let mut taken = None;

@@ -17,10 +17,11 @@ pub(crate) struct Context<'a> {
     pub(crate) validation: Option<&'a Examples>,
     pub(crate) partition: &'a Partition,
     pub(crate) seed: u64,
-    /// What the rows at hand are of all rows of the run, if they are not all of them. Draws are keyed by it.
+    /// The numbers of the rows at hand among all rows of the run, if they are not all of them. Draws are keyed by
+    /// these.
     pub(crate) rows: Option<&'a [u32]>,
-    /// Examples of the largest batch of all rows of the run, if they are not all at hand; else 0. Whether a GPU has room for a batch
-    /// at once depends on it, and with that the bits of all rows.
+    /// Size of the largest batch over all rows of the run, if not all rows are at hand; else 0. It decides how a GPU
+    /// cuts batches, and with that the bits of all rows.
     #[cfg_attr(
         not(feature = "gpu"),
         allow(dead_code, reason = "without GPUs nobody asks")
@@ -28,7 +29,7 @@ pub(crate) struct Context<'a> {
     pub(crate) largest_batch: usize,
 }
 
-/// Refuses to judge by examples that there are not.
+/// The error for judging on validation examples where there are none.
 pub(crate) fn no_validation() -> EngineError {
     EngineError::Setting {
         what: "examples for validation",

@@ -154,8 +154,9 @@ pub struct Progress {
 }
 
 impl LearningRate {
-    /// The same rate where `in_round` passes are due in every round, `before` of them before the work at hand: what counts
-    /// epochs over the whole run counts those, so that a row that was left out, or cut short, has the rate of the others.
+    /// This rate for rounds in which `in_round` passes are due, `before` of them before the work at hand. If it counts
+    /// epochs over the whole run, it now counts passes that were due: a row that was left out, or cut short, has the
+    /// rate of the others.
     #[must_use]
     pub fn with_epochs_due(mut self, in_round: u32, before: u32) -> Self {
         if let Self::Schedule(schedule) = &mut self {

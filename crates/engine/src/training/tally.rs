@@ -71,7 +71,7 @@ pub(crate) struct DeviceLosses {
 }
 
 impl DeviceLosses {
-    /// In place of a round: no loss of the row was other than finite.
+    /// In place of a round: all losses of the row were finite.
     pub(crate) const NEVER: u32 = u32::MAX;
 
     /// Those of `rows` rows that have not trained.

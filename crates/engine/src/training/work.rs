@@ -74,7 +74,7 @@ pub struct Sgd {
     pub draw: Draw,
 }
 
-/// What of a run decides how much memory local steps and judging take besides models and examples.
+/// What the memory for local steps and judging depends on, besides models and examples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkloadSize<'a> {
     /// Rows that are trained at once.

@@ -1,4 +1,4 @@
-//! Text of a user's as a message shows it: in one line, and not whole if it is long.
+//! How messages show a user's text: in one line, and only part of it if it is long.
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -131,8 +131,8 @@ impl ConfigError {
         [self].into_iter().chain(others).collect()
     }
 
-    /// One error of all of `errors`, at most [`MOST_MISTAKES`] in the order in which they are written, each told once; nothing if there
-    /// are none.
+    /// Merges `errors` into one, in the order of the text, without duplicates and at most [`MOST_MISTAKES`]; `None` if
+    /// there are none.
     pub(crate) fn of_all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut all: Vec<Self> = Vec::new();
         for error in errors.into_iter().flat_map(Self::into_all) {
@@ -148,18 +148,18 @@ impl ConfigError {
         Some(first)
     }
 
-    /// Whether both say the same of the same place.
+    /// Whether both say the same about the same place.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.order() == other.order() && self.to_string() == other.to_string()
     }
 
-    /// What comes first is written first; what has no place comes before all that has one.
+    /// The order of errors: by place in the text, those without a place first.
     fn order(&self) -> Option<(usize, usize)> {
         let marked = self.0.place.as_ref()?;
         Some((marked.order, marked.place.start))
     }
 
-    /// The error is met in the run that `variation` sets apart.
+    /// Notes the run in which the error occurs, by its `variation`.
     pub(crate) fn in_run(mut self, variation: &[(String, String)]) -> Self {
         self.0.run = match self.0.fault {
             // Files of a dataset are missing for all runs that use it, not for the first of them.
@@ -173,8 +173,8 @@ impl ConfigError {
         self
     }
 
-    /// An unknown key of the whole experiment, whose values are `tree`, is told of `sweep` as well, which single runs do not
-    /// have, and of the place where the experiment has such a key.
+    /// Completes an unknown key at the top of the experiment `tree`, which only the whole experiment can: `sweep`
+    /// becomes a known key, and the place elsewhere that has such a key is named.
     pub(crate) fn knowing(mut self, tree: &Node) -> Self {
         if let ConfigFault::UnknownKey {
             key,

@@ -11,9 +11,9 @@ use crate::config::tree::{Entry, Node, Value};
 
 /// For each run, the paths that its sweep sets, each with a short text of its value.
 ///
-/// Overlays, weights and partitions go by their own labels, methods, models of a version and datasets of a program's own by their name,
-/// other values by their YAML; where
-/// two values of one path would read the same, all values of that path go by their YAML.
+/// Overlays, weights and partitions have labels. Methods, models with a version, and datasets of a program's own go by
+/// name, and other values by their YAML. Where two values of one path would read the same, all values of that path go
+/// by their YAML.
 pub(crate) fn labels(
     variations: &[Variation],
     configs: &[&RunConfig],

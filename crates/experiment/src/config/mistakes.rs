@@ -1,8 +1,8 @@
-//! All mistakes of an experiment at once.
+//! Finds all mistakes of an experiment.
 //!
-//! Reading stops at the first mistake. Only then, the values are read again and again here: each mistake is told of and marked
-//! as [`Value::Told`], which readers pass over, until nothing is left that is wrong. What is wrong only because something has
-//! been passed over, such as a key that is missing where it was misspelt, is no mistake and is marked without a word.
+//! Reading stops at the first mistake. After that, this module reads the values again and again. It reports each
+//! mistake and marks the value as [`Value::Told`], which readers skip, until no mistake is left. A mistake that only
+//! follows from a skipped value, such as a missing key that was misspelt, is marked without a report.
 
 use meshfold_data::nearest;
 use serde::de::DeserializeOwned;

@@ -24,21 +24,21 @@ use crate::config::tree::{Node, Value};
 
 use self::keys::{NAME, VERSION, keys_of, name_in, split};
 
-/// The parts that a program has of its own, by the names that configurations have for them.
+/// Parts that a program adds of its own, by the names that configurations use.
 ///
-/// Whatever reads a configuration that names one is given them with the configuration:
+/// Whatever reads a configuration that names one needs them too:
 /// [`ExperimentSource::with_own`](crate::ExperimentSource::with_own).
 #[derive(Clone, Default)]
 pub struct Own {
-    /// Those of one name have different versions; the last was added last.
+    /// The versions of one name; the latest that was added comes last.
     parts: BTreeMap<(&'static str, String), Vec<Part>>,
     models: OwnModels,
 }
 
 /// The name of a part of a program's own, and its version if it has one.
 ///
-/// The id of a run holds both, but nothing of what the part does. Give a new version to a part that computes something else than
-/// before: then runs of the old one are not taken for its runs.
+/// The id of a run includes both, but not what the part does. When a part starts to compute something else, give it a
+/// new version: otherwise old runs count as its runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnName {
     name: String,
@@ -60,7 +60,7 @@ impl From<(&str, &str)> for OwnName {
     }
 }
 
-/// What is wrong with the keys of a part, as the part itself says it.
+/// What a part says is wrong with its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnFault {
     /// A key that the part does not have.
@@ -101,7 +101,7 @@ impl Own {
         Self::default()
     }
 
-    /// These parts and a method, whose keys serde reads into a `T`: `algorithm: {own: {name: NAME, ...}}`.
+    /// Adds a method, whose keys serde reads into a `T`: `algorithm: {own: {name: NAME, ...}}`.
     #[must_use]
     pub fn method<T>(self, name: impl Into<OwnName>) -> Self
     where
@@ -110,9 +110,9 @@ impl Own {
         self.typed::<dyn MethodSpec, T>(name.into(), |method| method)
     }
 
-    /// These parts and a method whose keys only `read` knows. Beside them a configuration gives the keys that all methods have.
+    /// Adds a method whose keys only `read` knows. A configuration also gives the keys that all methods have.
     ///
-    /// `read` returns the method and all its keys, with the defaults of those that were left out.
+    /// `read` returns the method and all its keys, with defaults for those that were left out.
     #[must_use]
     pub fn method_read_by(
         self,
@@ -153,7 +153,7 @@ impl Own {
         self.and::<dyn MethodSpec>(name.into(), Arc::new(read))
     }
 
-    /// These parts and an overlay: `topology: {own: {name: NAME, ...}}`.
+    /// Adds an overlay: `topology: {own: {name: NAME, ...}}`.
     #[must_use]
     pub fn overlay<T>(self, name: impl Into<OwnName>) -> Self
     where
@@ -162,7 +162,7 @@ impl Own {
         self.typed::<dyn OwnOverlay, T>(name.into(), |overlay| overlay)
     }
 
-    /// These parts and mixing weights: `weights: {own: {name: NAME, ...}}`.
+    /// Adds mixing weights: `weights: {own: {name: NAME, ...}}`.
     #[must_use]
     pub fn weights<T>(self, name: impl Into<OwnName>) -> Self
     where
@@ -171,7 +171,7 @@ impl Own {
         self.typed::<dyn OwnWeights, T>(name.into(), |weights| weights)
     }
 
-    /// These parts and a partition: `partition: {own: {name: NAME, ...}}`.
+    /// Adds a partition: `partition: {own: {name: NAME, ...}}`.
     #[must_use]
     pub fn partition<T>(self, name: impl Into<OwnName>) -> Self
     where
@@ -180,7 +180,7 @@ impl Own {
         self.typed::<dyn OwnPartition, T>(name.into(), |partition| partition)
     }
 
-    /// These parts and a dataset: `dataset: {own: {name: NAME, ...}}`.
+    /// Adds a dataset: `dataset: {own: {name: NAME, ...}}`.
     #[must_use]
     pub fn dataset<T>(self, name: impl Into<OwnName>) -> Self
     where
@@ -189,7 +189,7 @@ impl Own {
         self.typed::<dyn OwnDataset, T>(name.into(), |dataset| dataset)
     }
 
-    /// These parts and a learning rate: `learning_rate: {own: {name: NAME, ...}}`.
+    /// Adds a learning rate: `learning_rate: {own: {name: NAME, ...}}`.
     #[must_use]
     pub fn schedule<T>(self, name: impl Into<OwnName>) -> Self
     where
@@ -198,7 +198,7 @@ impl Own {
         self.typed::<dyn OwnSchedule, T>(name.into(), |schedule| schedule)
     }
 
-    /// These parts and one that is there already, without keys of its own.
+    /// Adds a part that already exists, without keys of its own.
     #[must_use]
     pub fn made<S: OwnKind + ?Sized>(self, name: impl Into<OwnName>, part: Arc<S>) -> Self {
         #[derive(Serialize, Deserialize)]
@@ -212,14 +212,14 @@ impl Own {
         self.and::<S>(name.into(), Arc::new(read))
     }
 
-    /// These parts and `models`, in place of any that there were: `model: {own: NAME}`.
+    /// Sets the models that `model: {own: NAME}` may name, in place of any before.
     #[must_use]
     pub fn models(mut self, models: OwnModels) -> Self {
         self.models = models;
         self
     }
 
-    /// These parts and a model that computes rows in host memory: `model: {own: {name: NAME, version: VERSION}}`.
+    /// Adds a model that computes rows in host memory: `model: {own: {name: NAME, version: VERSION}}`.
     #[must_use]
     pub fn host_model(
         mut self,
@@ -236,7 +236,7 @@ impl Own {
         &self.models
     }
 
-    /// These parts and one of kind `S`, whose keys serde reads into a `T`.
+    /// Adds a part of kind `S`, whose keys serde reads into a `T`.
     fn typed<S, T>(self, name: OwnName, upcast: fn(Arc<T>) -> Arc<S>) -> Self
     where
         S: OwnKind + ?Sized,

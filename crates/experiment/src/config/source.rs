@@ -32,7 +32,7 @@ impl ExperimentSource {
         }
     }
 
-    /// Adds overrides `a.b=c`, `a.b` a dotted path and `c` YAML; later ones go before earlier ones.
+    /// Adds overrides `a.b=c`, where `a.b` is a dotted path and `c` is YAML. Later ones win over earlier ones.
     #[must_use]
     pub fn with_overrides<S: Into<String>>(
         mut self,

@@ -19,7 +19,7 @@ use crate::config::tree::{Entry, Node, Value};
 /// The most runs of a sweep.
 pub(crate) const MOST_RUNS: usize = 100_000;
 
-/// The values that one run has and others of its sweep have not: entries of the sweep whose key is a dotted path.
+/// The values that set one run of a sweep apart: entries whose key is a dotted path.
 pub(crate) type Variation = Vec<Entry>;
 
 /// Many runs of one experiment: one for each combination of values.

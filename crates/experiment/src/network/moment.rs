@@ -11,7 +11,7 @@ use super::redraw::Redraw;
 pub(super) struct Moment<'a> {
     /// Clients `N`; the nodes from `N` on are servers.
     pub(super) clients: usize,
-    /// Seed of the run.
+    /// Seed of what is drawn for the network.
     pub(super) seed: u64,
     /// Communication round, 1-based.
     pub(super) round: u64,

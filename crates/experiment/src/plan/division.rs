@@ -2,18 +2,19 @@
 
 use crate::plan::run_plan::RunPlan;
 
-/// Multiply-adds that a thread could do while a run is begun and ended: about ten milliseconds.
+/// The cost of beginning and ending a run, in multiply-adds of one thread: about ten milliseconds.
 const PER_RUN: f64 = 2.5e8;
-/// While a round is begun and ended, however little there is to do.
+/// The same for a round, however little there is to do.
 const PER_ROUND: f64 = 2.5e5;
-/// While a local step is begun and ended, however small the model is.
+/// The same for a local step, however small the model is.
 const PER_STEP: f64 = 2.5e4;
 
-/// Divides `plans` into so many `parts` of about equal work: for each part the places of its runs, ascending. Where there are
-/// more parts than runs, some are empty.
+/// Divides `plans` into `parts` parts of about equal work. Returns the places of each part's runs, ascending. With more
+/// parts than runs, some are empty.
 ///
-/// The largest run goes first, each to the part that has the least work so far; of several, to the one whose models are
-/// smallest, so that memory is level, too. So it depends on the plans alone, and every process that plans the same experiment finds the same parts.
+/// Runs are dealt by size, the largest first, each to the part with the least work so far; among equals, to the part
+/// with the smallest models, so that memory is level, too. The result depends on the plans alone: every process that
+/// plans the same experiment finds the same parts.
 pub fn divide(plans: &[RunPlan], parts: usize) -> Vec<Vec<usize>> {
     // The estimate of memory is that of a device; the size of the models is the same everywhere.
     let size = |plan: &RunPlan| plan.rows.count as u64 * plan.parameters as u64;

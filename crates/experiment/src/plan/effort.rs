@@ -30,7 +30,7 @@ const ROUND: f64 = 1e-5;
 /// Seconds that a round takes on a GPU, where it is a number of launches.
 const GPU_ROUND: f64 = 1e-3;
 
-/// What is counted of a run.
+/// What the work of a run is estimated from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Workload<'a> {
     pub(crate) config: &'a RunConfig,

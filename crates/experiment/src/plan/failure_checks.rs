@@ -28,13 +28,13 @@ pub(crate) fn draws(config: &RunConfig) -> impl Fn(usize, u64) -> ChaCha8Rng + u
     }
 }
 
-/// Checks that in no round all clients have failed, whom several failures may hit together, if it is their models that are
-/// judged: that of a server stays, and is only warned of.
+/// Checks that in no round all clients have failed, if it is their models that are judged. A server's model stays, and
+/// there is only a warning.
 ///
 /// # Interpretation
-/// Those who are listed or drawn once are gone for many rounds, so that a single round without anybody is refused. With
-/// others drawn in each round it may be chance, and only the first [`MOST_ROUNDS`] rounds after which models are judged
-/// count, whose models a run could not judge.
+/// Failures that are listed, or drawn once, last for many rounds: a single round without anybody alive is refused.
+/// Those drawn anew in each round may leave nobody by chance. Of these only the first [`MOST_ROUNDS`] rounds after
+/// which models are judged count, as a run could not judge them.
 ///
 /// # Errors
 /// [`ConfigError`] at the failure that leaves nobody.
@@ -52,7 +52,7 @@ pub(crate) fn check(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigErro
     Err(run.wrong(&format!("failures.{index}.clients"), found, needed))
 }
 
-/// The first failure in the list that, with those before it, leaves nobody in some round, and the round.
+/// The first failure in the list that, with those before it, leaves nobody alive in some round, and that round.
 fn nobody_left(
     config: &RunConfig,
     clients: usize,
@@ -86,7 +86,8 @@ fn nobody_left(
         .find_map(|round| first_of(&config.failures, round)))
 }
 
-/// The failures without clients that are drawn in each round; their places stay, as draws belong to them.
+/// The failures whose clients are not drawn anew in each round. The others keep their places, which draws depend on,
+/// but hit no clients.
 fn lasting(failures: &Failures) -> Failures {
     let mut lasting = failures.clone();
     for failure in &mut lasting.0 {
@@ -110,7 +111,7 @@ fn judged(config: &RunConfig) -> impl Iterator<Item = usize> {
     std::iter::once(1).chain(every).chain([config.rounds])
 }
 
-/// What may not be meant of failures: that they change nothing, or leave a server without clients.
+/// Warns of failures that change nothing, or that leave a server without clients.
 pub(crate) fn warnings(
     config: &RunConfig,
     clients: usize,

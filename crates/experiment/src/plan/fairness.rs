@@ -9,7 +9,7 @@ use crate::plan::run_plan::RunPlan;
 /// Shares of work that differ by no more are the same: last batches that are not full differ by some percent.
 const SAME: f64 = 0.1;
 
-/// What a run expects of a round in which nobody fails or falls behind, over all rows.
+/// The expected work of a round in which nobody fails or falls behind, over all rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Work {
     /// Local steps.

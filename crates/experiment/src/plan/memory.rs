@@ -22,14 +22,14 @@ pub(crate) struct Footprint {
     pub(crate) owned_examples: usize,
     /// Bytes of their features as the dataset has them.
     pub(crate) feature_bytes: usize,
-    /// Those of examples that ranks deal among them, each of which keeps those of its own clients: the training examples, and test
-    /// examples that the partition deals as well; none of a text, which all of them keep.
+    /// Feature bytes of the examples that ranks deal among them, each keeping those of its own clients: training
+    /// examples, and test examples that the partition deals as well. 0 for a text, which every rank keeps.
     pub(crate) shared_bytes: usize,
     /// Bytes of features of the test set that a partition holds out, which every rank keeps besides; 0 without one.
     pub(crate) held_out_bytes: usize,
     /// Bytes of the copy of features that a partition with a test set of its own is dealt from; 0 without one.
     pub(crate) dealt_bytes: usize,
-    /// What reading the dataset takes besides what it gives.
+    /// What reading the dataset takes besides the dataset itself.
     pub(crate) reading_bytes: usize,
     /// The same of a rank that reads for its machine, besides what it keeps.
     pub(crate) piece_bytes: usize,

@@ -11,14 +11,14 @@ use crate::plan::population::Population;
 
 /// Which of some ranks has which row of a run.
 ///
-/// Nodes of an overlay, clients or servers, are dealt so that few of its edges are between ranks, and the ranks have about as many
-/// of them and about as much local work; of an overlay that changes, edges of all rounds count, as often as they are there.
-/// Clients of a server are where their server is. Complete overlays, and methods without an overlay, have their rows in blocks.
+/// Nodes of an overlay, clients or servers, are dealt so that few of its edges lie between ranks, and ranks have about
+/// equal numbers of nodes and equal local work. If the overlay changes, edges of all rounds count, as often as they
+/// occur. Clients lie with their server. Complete overlays, and methods without an overlay, have their rows in blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// How many ranks.
     pub ranks: usize,
-    /// The rank of each row of stacks of as many rows; all other stacks lie in blocks.
+    /// The rank of each row, for stacks with as many rows as one of these has items. All other stacks lie in blocks.
     pub(crate) owners: Vec<Vec<u32>>,
     /// Edges of the overlay between ranks, and the same if rows lay in blocks; `None` where there is no overlay, or one whose
     /// exchange is a mean over all.
@@ -39,8 +39,8 @@ impl Placement {
         }
     }
 
-    /// Stacks of as many rows as one of `owners` has items lie as that says: row `i` on rank `owners[i]` of `ranks`. All others
-    /// lie in blocks.
+    /// In a stack with as many rows as `owners[k]` has items, row `i` lies on rank `owners[k][i]` of `ranks`. All other
+    /// stacks lie in blocks.
     pub fn of_rows(ranks: usize, owners: Vec<Vec<u32>>) -> Self {
         Self {
             owners,

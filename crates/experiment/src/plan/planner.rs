@@ -37,7 +37,7 @@ use crate::plan::working_memory::WorkingMemory;
 
 /// What the runs of a sweep share.
 pub(crate) struct Planner<'a> {
-    /// What is run on; the processor with all its cores if absent.
+    /// The device of the runs; the processor with all its cores if absent.
     device: Option<&'a Device>,
     /// Threads of the processor that a run has.
     threads: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Planner<'a> {
     populations: Populations,
     overlays: Overlays,
     placements: Placements,
-    /// Whether it was said that making an overlay takes long.
+    /// Whether there was a warning that making an overlay takes long.
     said_slow: bool,
 }
 
@@ -64,7 +64,7 @@ struct Learning {
     rows: Rows,
 }
 
-/// Over what the models of a run are exchanged.
+/// How the models of a run are exchanged.
 struct Exchange {
     overlay: Option<Arc<PlannedOverlay>>,
     clock: Option<Clock>,
@@ -106,7 +106,8 @@ impl<'a> Planner<'a> {
         self
     }
 
-    /// Checks the values of `run` by what it needs, which is made; the values themselves are [checked](checks::values) before.
+    /// Makes what `run` needs, and checks its values against that. Values by themselves are [checked](checks::values)
+    /// before.
     ///
     /// # Errors
     /// [`ConfigError`] of the first value that is at fault.
@@ -328,7 +329,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// What will work but may not be meant, but for what only the finished plan tells.
+    /// Warnings, except those that need the finished plan.
     fn warnings(
         &self,
         run: &Resolved<'_>,
@@ -368,7 +369,7 @@ impl<'a> Planner<'a> {
         WorkingMemory::of(self.device, config, network, partition, examples)
     }
 
-    /// Says that the overlay of `run` takes long to make, before it is: nothing else would be heard of until it is done.
+    /// Warns that the overlay of `run` takes long, before making it: nothing else would be heard until it is done.
     fn tell_of_swaps(&mut self, run: &Resolved<'_>, population: &Population) {
         let topology = run.config.topology.as_ref().filter(|_| !self.said_slow);
         let slow = topology.and_then(|topology| effort::slow_overlay(topology, population.nodes()));

@@ -24,10 +24,10 @@ struct IntactOverlay {
     working: Vec<bool>,
 }
 
-/// What is left of it after failures.
+/// What failures leave of a round's overlay.
 #[derive(Debug)]
 pub(crate) struct RoundGraph {
-    /// The overlay among whom is alive, if the method uses one.
+    /// The overlay among the clients or servers alive, if the method uses one.
     pub(crate) overlay: Option<Arc<Overlay>>,
     /// Its weights.
     matrix: Option<Arc<MixingMatrix>>,

@@ -41,7 +41,7 @@ pub struct RunPlan {
     pub memory_bytes: u64,
     /// What fills that memory where one process has all rows.
     pub(crate) footprint: Footprint,
-    /// Where its rows lie, if it was planned for a device of several ranks. Nothing that a run comes to depends on it.
+    /// Where its rows lie, if it was planned for a device of several ranks. No result depends on it.
     pub placement: Option<Arc<Placement>>,
     /// Expected local steps of all rows in a round in which nobody fails or falls behind.
     pub local_steps_per_round: f64,
@@ -63,11 +63,11 @@ pub struct RunPlan {
     pub partition: Arc<Partition>,
     /// The clients, and the nodes of the overlay, by what they hold.
     pub population: Population,
-    /// What tells how long a round takes, if a network is described.
+    /// The clock that tells how long a round takes, if a network is described.
     pub clock: Option<Clock>,
-    /// What will work but may not be meant.
+    /// Warnings: what will work but may not be intended.
     pub warnings: Vec<String>,
-    /// What its configuration may name.
+    /// The program's own parts that its configuration may name.
     pub(crate) own: Own,
 }
 

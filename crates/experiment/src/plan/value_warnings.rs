@@ -10,7 +10,7 @@ use crate::config::quantity::Quantity;
 use crate::config::run_config::RunConfig;
 use crate::plan::planned_overlay::PlannedOverlay;
 
-/// What will work but may not be meant of a run of so many `clients`.
+/// Warnings about the values of a run of `clients` clients, and about its overlay.
 pub(super) fn of(
     config: &RunConfig,
     clients: usize,
@@ -34,7 +34,7 @@ pub(super) fn of(
     warnings
 }
 
-/// What may not be meant of the overlay and of the weights on it.
+/// Warnings about the overlay and the weights on it.
 fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
     let profile = config.algorithm.profile();
     let summary = &planned.summary;

@@ -1,4 +1,4 @@
-//! What is said of all runs of a command before they begin.
+//! Warnings about all runs of a command, before they begin.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::plan::effort::{DAY, about};
 use crate::plan::fairness::uneven_work;
 use crate::plan::run_plan::RunPlan;
 
-/// What will work but may not be meant in `plans`, a sentence each, once for all the runs that it is said of.
+/// What will work in `plans` but may not be intended: a sentence each, given once for all the runs that it concerns.
 pub fn warnings(plans: &[RunPlan]) -> Vec<String> {
     let of_runs = plans.iter().map(|plan| (plan, &plan.warnings[..]));
     let mut warnings = grouped(&of_runs.collect::<Vec<_>>(), |plan| plan.label());

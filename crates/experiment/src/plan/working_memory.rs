@@ -25,7 +25,7 @@ pub(crate) struct WorkingMemory<'a> {
 }
 
 impl<'a> WorkingMemory<'a> {
-    /// That of the run of `config`, whose models may be judged on `tests` test examples.
+    /// The working memory of the run of `config`, whose models are judged on up to `tests` test examples.
     pub(crate) fn of(
         device: Option<&'a Device>,
         config: &RunConfig,

@@ -26,8 +26,8 @@ impl RecordedRun {
     }
 }
 
-/// What `of` says of each record in `metrics.jsonl` of the run in `folder`, in the order of the rounds; nothing if there is no such
-/// file. Empty lines and a last line that an interruption has torn are left out.
+/// The result of `of` for each record in `metrics.jsonl` of the run in `folder`, in order; empty if there is no such
+/// file. Empty lines, and a last line that an interruption has torn, are left out.
 ///
 /// # Errors
 /// [`ResultsError::Read`], and [`ResultsError::Content`] for a line that is no object or that `of` refuses.

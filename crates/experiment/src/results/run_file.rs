@@ -36,10 +36,10 @@ pub(super) fn parsed<T>(
     }
 }
 
-/// What each line of `text` holds, a JSON object, with the number of the line, from 1. Empty lines are left out, and so is a last line
+/// Reads each line of `text` as a JSON object, with the number of the line, from 1. Skips empty lines, and a last line
 /// without a line break that cannot be read: an interruption has torn it.
 ///
-/// Of a line that cannot be read, its number and why.
+/// The error for a line that cannot be read is its number and the reason.
 pub(super) fn lines<T: DeserializeOwned>(
     text: &str,
 ) -> impl Iterator<Item = Result<(usize, T), String>> {

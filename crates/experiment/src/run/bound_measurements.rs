@@ -23,7 +23,7 @@ pub(crate) struct BoundMeasurements {
     /// The models of the rows before the first round, each `[C, d + 1]` row-major, the biases last.
     first: Vec<Vec<f64>>,
     bound: Option<Box<dyn Bound>>,
-    /// Whether the theorem is of averaged iterates.
+    /// Whether the theorem bounds averaged iterates.
     averages: bool,
     /// Every client, and how much its loss counts.
     clients: Vec<(u32, f64)>,
@@ -31,7 +31,8 @@ pub(crate) struct BoundMeasurements {
 }
 
 impl BoundMeasurements {
-    /// If the plan asks for them; all ranks of the run call it. `models` are those before the first round.
+    /// The measurements, if the plan asks for them. All ranks of the run call it. `models` are those before the first
+    /// round.
     pub(crate) fn new(plan: &RunPlan, models: &Stack) -> Option<Self> {
         let config = &plan.config;
         if !config.evaluate.theory.contains(&Quantity::Bound) {
@@ -76,8 +77,8 @@ impl BoundMeasurements {
         self.averages
     }
 
-    /// What the theorem bounds, and the bound, after `round`: of the `mean` model `[1, P]`, of the `disagreement`
-    /// `√(Σ ‖w_k − w̄‖²)` and of the `averaged` iterates `[1, P]`. All ranks of the run call it.
+    /// The bounded quantities and the bound after `round`, from the `mean` model `[1, P]`, the `disagreement`
+    /// `√(Σ ‖w_k − w̄‖²)` and the `averaged` iterates `[1, P]`. All ranks of the run call it.
     pub(crate) fn measure(
         &self,
         learner: &mut Learner,

@@ -22,7 +22,7 @@ pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
     columns
 }
 
-/// Measures what a run asks for. A figure that is not there is not a number.
+/// Measures the views that a run asks for. A figure that is absent is NaN.
 #[derive(Debug)]
 pub(crate) struct ClientMeasurements {
     own: bool,
@@ -113,7 +113,7 @@ impl ClientMeasurements {
 }
 
 impl Views {
-    /// Those of `rows` rows if none are asked for.
+    /// Views of `rows` rows without figures, for a run that asks for none.
     pub(crate) fn absent(rows: usize) -> Self {
         Self {
             figures: vec![Vec::new(); rows],

@@ -1,4 +1,4 @@
-//! When models are judged, on what, and what is learnt: the one place where values come back from the device.
+//! When models are judged, on what, and what is recorded: the only place where values come back from the device.
 
 use meshfold_algorithms::{Algorithm, RowKind};
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
@@ -33,7 +33,7 @@ pub(crate) struct HeldOut {
     pub(crate) validation: usize,
 }
 
-/// Which examples of a set stand for all, ascending; all if absent.
+/// The sampled examples of a set, ascending; all if absent.
 #[derive(Debug)]
 struct Samples {
     usual: Option<Vec<u32>>,
@@ -218,7 +218,7 @@ impl EvaluationResult {
         &self.scores
     }
 
-    /// The record of this verdict; the figures that do not come from the models are left at zero.
+    /// The record of this evaluation; figures that do not come from the models are left at zero.
     pub(crate) fn record(&self, round: usize) -> Record {
         let scores = || self.scores.iter().map(|row| &row.score);
         let shards = self.on_shards.as_deref();

@@ -1,4 +1,4 @@
-//! Who watches a run: the command line draws its progress from it.
+//! Observers of a run: the command line draws its progress with one.
 
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::Record;
@@ -14,15 +14,15 @@ pub struct RoundProgress {
     pub local_steps: u64,
 }
 
-/// What is told of a run while it happens. All of it may be ignored.
+/// Hears what happens in a run. Every method may be left out.
 pub trait Observer {
     /// The run begins; a finished run, which is skipped, does not.
     fn started(&mut self, _plan: &RunPlan) {}
 
-    /// Before the first round something is looked for that may take minutes.
+    /// A computation that may take minutes begins, before the first round.
     fn preparing(&mut self, _what: &str) {}
 
-    /// The run goes on after `round` from its checkpoint; told after [`started`](Self::started).
+    /// The run goes on from the checkpoint after `round`; called after [`started`](Self::started).
     fn resumed(&mut self, _round: usize) {}
 
     /// A round is done.
@@ -32,5 +32,5 @@ pub trait Observer {
     fn record(&mut self, _record: &Record) {}
 }
 
-/// Nobody watches.
+/// An observer that ignores everything.
 impl Observer for () {}

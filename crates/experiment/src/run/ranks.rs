@@ -1,4 +1,4 @@
-//! One run over several ranks: rank 0 leads, as [`run`](crate::run) describes it, and tells the others before it does anything
+//! One run over several ranks. Rank 0 leads, as [`run`](crate::run) describes it, and tells the others about every step
 //! that all ranks take part in. They follow: they write nothing, and decide nothing.
 
 use std::path::Path;
@@ -16,24 +16,24 @@ use crate::run::environment::VERSION;
 use crate::run::run_data::RunData;
 use crate::run::run_state::RunState;
 
-/// What ranks do together next.
+/// The next step that all ranks take together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The examples of the run of this id are read, as [`number`] has it.
+    /// Read the examples of the run with this id, as [`number`] encodes it.
     Begin(u64),
-    /// The run starts on the examples that were read.
+    /// Start the run on the examples that were read.
     Start,
-    /// The models become those of the checkpoint after this round.
+    /// Load the models of the checkpoint after this round.
     Restore(u64),
-    /// A round.
+    /// Advance by one round.
     Advance,
-    /// The models are judged.
+    /// Judge the models.
     Evaluate,
-    /// The losses of all rows are brought together.
+    /// Gather the losses of all rows.
     Losses,
-    /// The stack at this place is brought together.
+    /// Gather the stack at this place.
     Stack(u64),
-    /// The run is over.
+    /// End the run.
     End,
     /// There are no more runs.
     Over,
@@ -54,7 +54,7 @@ impl Step {
         }
     }
 
-    /// The step of these words; none if they are of no step.
+    /// The step that these words encode; none if they encode none.
     fn of(words: [u64; 2]) -> Option<Self> {
         let [_, value] = words;
         let all = [

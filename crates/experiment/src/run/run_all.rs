@@ -32,9 +32,10 @@ use crate::run::ranks::Led;
 use crate::run::run_data::RunData;
 use crate::run::{RunOptions, run_on, skip};
 
-/// Whoever has runs carried out: it gives them their examples and is told how they go. It is called from several threads.
+/// The caller of [`run_all`]: it supplies the examples and hears how runs go. Its methods are called from several
+/// threads.
 pub trait RunHost: Sync {
-    /// What ends all runs: an error that concerns them all, or one of its own.
+    /// An error that ends all runs: one that concerns them all, or one of the host's own.
     type Error: From<RunError> + Send;
 
     /// The examples of `plans[index]`, as its dataset has them. `next` is the first run that has not begun.
@@ -43,9 +44,9 @@ pub trait RunHost: Sync {
     /// Its own, if they cannot be had.
     fn data(&self, index: usize, next: usize) -> Result<Splits, Self::Error>;
 
-    /// The same with the training examples handed to `see` in pieces of at most [`Ranks::PIECE`] bytes of features, in their order:
-    /// what is returned has none of them. This is asked for where a run is dealt over ranks. Unless the host says otherwise, all
-    /// examples are there before the first piece.
+    /// As [`RunHost::data`], but hands the training examples to `see`, in order, in pieces of at most [`Ranks::PIECE`]
+    /// bytes of features. The returned splits have none of them. It is called where a run is dealt over ranks. By
+    /// default all examples are loaded before the first piece.
     ///
     /// # Errors
     /// As [`RunHost::data`].
@@ -58,11 +59,11 @@ pub trait RunHost: Sync {
         Ok(all.in_pieces(Ranks::PIECE, see))
     }
 
-    /// Who watches the run `plans[index]`.
+    /// The observer of the run `plans[index]`.
     fn observer(&self, index: usize) -> Box<dyn Observer + '_>;
 
-    /// The run `plans[index]` has ended, having taken so long. This is where a page of it is written, by
-    /// `meshfold_report::write_run_report` of its folder.
+    /// The run `plans[index]` has ended, after the time `took`. Write its page here, with
+    /// `meshfold_report::write_run_report` on its folder.
     ///
     /// # Errors
     /// Its own, if it fails at what it makes of the report.

@@ -16,11 +16,11 @@ type See<'a> = &'a mut dyn FnMut(&Examples);
 
 /// The examples of a run, as its partition counts them.
 pub(crate) struct RunData {
-    /// Those that this process keeps: of several ranks, each keeps the training examples of its own clients.
+    /// The examples that this process keeps. One of several ranks keeps the training examples of its own clients only.
     pub(crate) splits: Splits,
-    /// What has been read of all, on a rank that reads for its machine.
+    /// What is known of all examples, on a rank that reads for its machine.
     read: Option<Read>,
-    /// All training examples, on the rank that leads a run for which they are measured.
+    /// All training examples, on rank 0 of a run that measures them.
     all: Option<Arc<Examples>>,
     /// Whether this process keeps all of them.
     is_alone: bool,
@@ -29,13 +29,14 @@ pub(crate) struct RunData {
 /// What is known of all examples once they have been read.
 struct Read {
     digests: Option<Result<DataDigests, RunError>>,
-    /// Of several ranks alone: one process has the examples themselves.
+    /// The training examples without features, over several ranks only: a single process has the examples themselves.
     list: Option<TrainingList<'static>>,
 }
 
 impl RunData {
-    /// The data of `plan`, which `read` reads: whole if it is given nothing, else handing the training examples to whom it is given, in
-    /// pieces. Rank 0 calls this while the others [follow](RunData::read_following), and so does one process alone.
+    /// Reads the data of `plan`. Without an argument `read` returns all of it; otherwise it passes the training
+    /// examples to its argument, in pieces. Called by a single process, and by rank 0 while the others
+    /// [follow](RunData::read_following).
     ///
     /// # Errors
     /// That of `read`.
@@ -63,8 +64,8 @@ impl RunData {
         Ok(data?.expect("who leads reads for itself"))
     }
 
-    /// The data of `plan` on a rank that does not lead, which reads if its machine has none before it; `None` if rank 0 has no data, and
-    /// ends the run.
+    /// The data of `plan` on a rank other than 0. The rank reads if it is the first of its machine. `None` if rank 0
+    /// has no data, and ends the run.
     ///
     /// # Errors
     /// That of `read`, unless rank 0 has no data either.
@@ -89,7 +90,7 @@ impl RunData {
         Ok(data)
     }
 
-    /// What this rank keeps of what it or another one of its machine reads; `None` if that one cannot.
+    /// What this rank keeps of the data that it, or another rank of its machine, reads; `None` if that rank cannot.
     fn dealt<E>(
         plan: &RunPlan,
         device: &Device,
@@ -142,7 +143,7 @@ impl RunData {
         }
     }
 
-    /// The digests, if this process has read the data and they are those that were planned with.
+    /// The digests, if this process has read the data and they match the plan.
     fn digests(&self) -> Option<&DataDigests> {
         self.read.as_ref()?.digests.as_ref()?.as_ref().ok()
     }

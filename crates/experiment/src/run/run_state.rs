@@ -35,7 +35,7 @@ pub(crate) struct RunState<'a> {
     graphs: RoundGraphs<'a>,
     /// Which clients were alive in the last round, `[N]`.
     alive: Vec<bool>,
-    /// The share that a local step of each client takes of the deadline for stragglers, if there is one, `[N]`.
+    /// The share of the straggler deadline that a local step of each client takes, `[N]`; `None` without a deadline.
     step_shares: Option<Vec<f64>>,
     judge: Judge,
     theory: TheoryMeasurements,
@@ -323,8 +323,8 @@ fn step_shares(plan: &RunPlan) -> Option<Vec<f64>> {
     Some(clock.step_shares(stragglers.deadline_seconds?))
 }
 
-/// What the models after `round` count in the averaged iterates: `(t + γ)²` with `t` as the harmonic rate counts it, or the
-/// rate of the round's first step.
+/// The weight of the models after `round` in the averaged iterates: `(t + γ)²` with `t` as the harmonic rate counts it,
+/// or the rate of the round's first step.
 fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> f64 {
     let rate = method.training().sgd.learning_rate;
     let weighting = method.profile().iterate_weighting;

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 pub struct SharedDatasets<'a> {
     plans: &'a [RunPlan],
     folder: &'a DataFolder,
-    /// Those that runs need which have yet to begin.
+    /// Loaded datasets that are needed by runs which have yet to begin.
     loaded: Mutex<Vec<(DatasetConfig, Splits)>>,
 }
 

@@ -1,4 +1,4 @@
-//! Theory beside theory: quantities of the papers' bounds, measured at each evaluation of a run.
+//! Quantities of the papers' bounds, measured at each evaluation of a run.
 
 use std::sync::atomic::AtomicBool;
 

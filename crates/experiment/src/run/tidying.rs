@@ -1,4 +1,4 @@
-//! What a killed process left in the folder of a run that is finished.
+//! Removes what a killed process left in the folder of a finished run.
 
 use crate::config::run_config::RunConfig;
 use crate::config::source::ExperimentSource;
@@ -8,7 +8,7 @@ use crate::results::claim::Claim;
 use crate::results::run_folder::{CHECKPOINT, RunFolder};
 use crate::run::journal::{CONFIG, SPOOL, TABLE, keeps};
 
-/// Removes it, unless another process has the run.
+/// Removes the leftovers, unless another process has the run.
 pub(crate) fn tidy(folder: &RunFolder, plan: &RunPlan) {
     let is_left = [SPOOL, CHECKPOINT].map(|name| folder.file(name).exists());
     remove_leftovers(folder.path());

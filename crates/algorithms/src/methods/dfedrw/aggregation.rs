@@ -9,7 +9,7 @@ use crate::round::Round;
 use meshfold_engine::Stack;
 
 impl DfedrwState {
-    /// The models that each client averages, `[N]`; a client that does not keeps its own.
+    /// The models that each client averages, `[N]`; a client that does not average has its own alone.
     fn subsets(&self, walks: &Walks, round: &Round<'_>) -> Vec<Vec<u32>> {
         let (config, clients) = (&self.config, self.setting.clients);
         let mut ends = walks.at.clone();
@@ -38,7 +38,7 @@ impl DfedrwState {
         (0..clients as u32).map(subset_of).collect()
     }
 
-    /// Those of `candidates` that `row` averages, or itself if there are none.
+    /// The models that `row` averages, drawn from `candidates`; its own if there are none.
     fn drawn(&self, row: u32, candidates: &mut Vec<u32>, round: &Round<'_>) -> Vec<u32> {
         let mut rng = aggregation_stream(round, row);
         let drawn = subset(candidates, self.config.neighbours, &mut rng);

@@ -6,14 +6,14 @@ use crate::aggregation::messages_to;
 use crate::participation::share_of;
 use meshfold_topology::{MetropolisHastings, Overlay};
 
-/// Up to this many nodes the edges of a complete overlay are summed up one by one; above, their sum is known.
+/// For complete overlays of at most so many nodes the edges are summed one by one; above, there is a closed form.
 const LISTED_NODES: usize = 20_000;
 
 impl Dfedrw {
     /// Expected messages of a round in which all clients are alive.
     ///
-    /// Walks begin uniformly and (7) keeps that distribution, so hops, one after every visit, and averages over neighbours are exact; where
-    /// `visited` clients or `walk_ends` are averaged, the visits count as independent.
+    /// Walks begin uniformly, and (7) keeps that distribution. So hops, one after every visit, and averages over
+    /// neighbours are exact. Where `visited` clients or `walk_ends` are averaged, visits are treated as independent.
     pub(crate) fn messages(&self, overlay: &Overlay) -> f64 {
         let hops = self.walkers as f64 * f64::from(self.hops) * moving(overlay);
         let clients = overlay.nodes() as f64;
@@ -72,7 +72,7 @@ impl Dfedrw {
         }
     }
 
-    /// Clients at which walks end.
+    /// The expected number of clients at which walks end.
     fn ends(&self, clients: f64) -> f64 {
         let walkers = self.walkers as f64;
         if self.hops == 1 {

@@ -1,5 +1,5 @@
-//! Models that are the same to the bit, which are judged once: all of them before the first round, and after every mean that
-//! all clients take.
+//! Finds models that are bit-identical, so that each is judged once: all are before the first round, and after every
+//! mean that all clients take.
 
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ impl Distinct {
         let (mut rows, mut which): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
         let mut known: HashMap<u64, usize> = HashMap::new();
         for (row, fingerprint) in fingerprints.into_iter().enumerate() {
-            // Of different rows with one fingerprint the first alone is found again.
+            // Where different rows share a fingerprint, only the first of them is found again.
             let place = *known.entry(fingerprint).or_insert(rows.len());
             match rows.get(place) {
                 Some(first) if same(all[*first], all[row]) => which.push(place),

@@ -122,7 +122,7 @@ impl Blocked {
         chunk.min(ALIKE)
     }
 
-    /// Every row on the examples `judged`; rows that are the same once.
+    /// Judges every row on the examples `judged`; equal rows are judged once.
     fn judge(
         &self,
         network: &Network,

@@ -3,22 +3,22 @@
 use crate::blocked::pass::inputs::Inputs;
 use crate::blocked::pass::memory_size::CHUNK;
 
-/// As many where numbers that all of them share are taken once: the fewer, the more they share.
+/// Most examples of a chunk where the numbers that all of them share are computed once. Smaller chunks share more.
 pub(crate) const ALIKE: usize = 48;
-/// Examples of one task: enough that packing and scheduling do not show.
+/// Examples of one task: enough to make the cost of packing and scheduling negligible.
 const TASK: usize = 24 * CHUNK;
 /// Examples that models are judged on, as their first layer reads them.
 #[derive(Debug)]
 pub(crate) struct JudgedExamples {
-    /// What they are of all examples, in the order in which they are read.
+    /// Their indices among all examples, in the order in which they are read.
     pub(super) indices: Vec<u32>,
-    /// How many are read at once, and each such run of them.
+    /// Examples per chunk, and what the first layer reads of each chunk.
     pub(super) chunk: usize,
     pub(super) inputs: Vec<Inputs>,
 }
 
 impl JudgedExamples {
-    /// The runs of each task, with what they are of all examples.
+    /// The chunks of each task, with the indices of their examples.
     pub(super) fn tasks(
         &self,
     ) -> impl Iterator<Item = impl Iterator<Item = (&[u32], &Inputs)> + Clone> {

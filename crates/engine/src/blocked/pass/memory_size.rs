@@ -30,10 +30,10 @@ impl Scratch {
 
 /// Floats that one thread needs for local steps and for judging.
 ///
-/// Layers give, keep and get back so many floats of each example of a piece of a batch. Besides there are the largest
-/// weight, transposed; the weights of layers over grids, turned, and the sums of their gradients; a velocity, if there
-/// is momentum; and the gradient of a row, where it is not fed to the weights as it comes. Where products take pairs, weights and
-/// activations are there once more.
+/// Each example of a piece of a batch takes the outputs of all layers, what they keep, and the gradients. Besides there
+/// are the largest weight, transposed; the weights of layers over grids, turned, and the sums of their gradients; a
+/// velocity, if there is momentum; and the gradient of a row, unless updates are fused with it. Where products take
+/// pairs, weights and activations are stored a second time.
 pub(crate) fn floats(network: &Network, workload: &WorkloadSize<'_>) -> usize {
     let stages = Stages::of(network);
     let batch = workload.batch.min(stages.piece);

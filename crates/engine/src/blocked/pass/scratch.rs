@@ -4,13 +4,13 @@ use super::inputs::Inputs;
 use super::stage_io::StageIo;
 use std::sync::{Mutex, PoisonError};
 
-/// What the nodes of one stage give, keep and get back.
+/// The outputs of one stage's nodes, their gradients, and what is kept for the backward pass.
 #[derive(Debug, Default)]
 pub(crate) struct StageMemory {
-    /// Outputs, `[B, stage width]`; a sequence has `[T, B, channels]`. After the loss the last stage holds the loss's
-    /// gradient by its outputs.
+    /// Outputs, `[B, stage width]`, or `[T, B, channels]` for a sequence. After the loss, the last stage holds the
+    /// gradient of the loss with respect to its outputs.
     pub(crate) outputs: Vec<f32>,
-    /// Gradient of the loss by the outputs, laid out as they are; the last stage needs none.
+    /// Gradient of the loss with respect to the outputs, in the same layout; the last stage needs none.
     pub(crate) deltas: Vec<f32>,
     /// What is needed on the way back, `[B, stage kept]`.
     pub(crate) kept: Vec<f32>,
@@ -21,7 +21,7 @@ pub(crate) struct StageMemory {
 pub(crate) struct Scratch {
     /// Examples of the batch.
     pub(crate) indices: Vec<u32>,
-    /// What the judged positions are to be, `[positions, B]`.
+    /// The targets of the judged positions, `[positions, B]`.
     pub(crate) labels: Vec<u16>,
     /// The examples of the batch.
     pub(crate) input: Inputs,
@@ -37,7 +37,7 @@ pub(crate) struct Scratch {
     pub(crate) weight_pairs: Vec<f32>,
 }
 
-/// Memory that no value outlives its layer in.
+/// Buffers whose contents are used within one layer only.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     /// A weight, transposed.
@@ -64,7 +64,7 @@ pub(crate) struct Grids {
     pub(crate) windows: Vec<f32>,
     /// The gradient by the output in pairs of places.
     pub(crate) deltas: Vec<f32>,
-    /// Whether the last two are there.
+    /// Whether `windows` and `deltas` are filled in.
     pub(crate) written: bool,
 }
 

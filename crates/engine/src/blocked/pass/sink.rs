@@ -34,11 +34,11 @@ pub(crate) enum Sink<'a> {
     },
 }
 
-/// One product of the backward pass, `xᵀ · d`; rows of `x` are `x_stride` apart. Where there is a `subset` of
-/// the columns of `x`, it is those rows alone.
+/// One product of the backward pass, `xᵀ · d`, where rows of `x` are `x_stride` apart. With a `subset` of the columns
+/// of `x`, it has only the rows of these columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Product<'a> {
-    /// That of both operands; in bfloat16 a row holds pairs of their rows.
+    /// The precision of both operands; in bfloat16 a row holds pairs of their rows.
     pub(crate) precision: Precision,
     pub(crate) x: &'a [f32],
     pub(crate) x_stride: usize,

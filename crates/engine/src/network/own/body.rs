@@ -53,7 +53,7 @@ impl Own {
         self.classes
     }
 
-    /// Holds the outputs of a row beside another against its outputs alone, and looks whether they can be differentiated.
+    /// Compares the outputs of a row beside another with its outputs alone, and checks that they can be differentiated.
     fn try_out(&self, input: Input) -> Result<(), EngineError> {
         let width = input.features();
         let models = [self.initialise(0, 0), self.initialise(0, 1)].concat();

@@ -25,19 +25,19 @@ pub(crate) struct LaunchCoalescer {
     pub(crate) examples: SharedExamples,
 }
 
-/// Who takes part, and what they have asked for.
+/// The runs that take part, and their requests.
 #[derive(Debug, Default)]
 struct PendingRequests {
-    /// Runs that have asked for something, or may.
+    /// Runs that have made a request, or may make one.
     members: usize,
     /// The number of the next run.
     next: u64,
     requests: Vec<OfRun<TrainBatchRequest>>,
     evaluations: Vec<OfRun<EvaluationRequest>>,
-    /// What became of them.
+    /// Finished requests, by run.
     made: BTreeMap<u64, TrainBatchRequest>,
     scores: BTreeMap<u64, Vec<Score>>,
-    /// The errors of those for whom nothing was made.
+    /// Errors of the runs whose requests failed.
     failed: BTreeMap<u64, EngineError>,
     merged: MergedLaunch,
 }

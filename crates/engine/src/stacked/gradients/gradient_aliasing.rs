@@ -1,4 +1,4 @@
-//! Which nodes have the gradient of an addition for their own: what is added has the gradient of the sum, so that there is
+//! Which nodes share the gradient buffer of a sum: each summand has the same gradient as the sum, so that there is
 //! nothing to copy.
 
 use crate::network::layer::{Node, Source};
@@ -10,8 +10,9 @@ impl Node {
     }
 }
 
-/// Whether the gradient by what `source` gives lies where that by the sum of node `sum` does: if nobody has left another
-/// there, ReLU does not mask it, and the other summand, should it lie there too, is done with it before it changes.
+/// Whether the gradient of `source` lies in the gradient buffer of the sum, node `sum`. It does if no other reader has
+/// left one before, ReLU does not mask it, and the other summand, if in the same buffer, is done before the buffer
+/// changes.
 pub(crate) fn is_handed(nodes: &[Node], sum: usize, source: Source) -> bool {
     let Some(added) = nodes[sum].layer.added() else {
         return false;
@@ -41,7 +42,7 @@ pub(crate) fn is_handed(nodes: &[Node], sum: usize, source: Source) -> bool {
     }
 }
 
-/// Whether the sum is the first to send `source` a gradient, and that as it is.
+/// Whether the sum is the first to send `source` a gradient, and sends it unchanged.
 fn may_share(nodes: &[Node], sum: usize, source: Source) -> bool {
     let Source::Node(index) = source else {
         return false;
@@ -51,8 +52,8 @@ fn may_share(nodes: &[Node], sum: usize, source: Source) -> bool {
     !masked && !read(&nodes[sum + 1..])
 }
 
-/// The node on whose way back the gradient by `source` at the latest is no longer that by the sum: the last other one that
-/// reads it, or an addition itself, which may hand it on.
+/// The first node in the backward pass that changes the gradient of `source` in the shared buffer: the last other one
+/// that reads `source`, or `source` itself if it is a sum, which may hand the buffer on.
 fn changed_at(nodes: &[Node], sum: usize, source: Source) -> Option<usize> {
     let other = nodes[..sum].iter().rposition(|node| node.reads(source));
     let adds = |index: usize| nodes[index].layer.added().map(|_| index);

@@ -1,14 +1,14 @@
-//! Where kernels leave the gradient by what a node gave: `δ = (δ + δ') ⊙ [y > 0] · slope`.
+//! Where kernels write the gradient with respect to a node's output: `δ = (δ + δ') ⊙ [y > 0] · slope`.
 
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// What a reader of a node does with the gradient that it sends there.
+/// How a reader of a node writes the gradient that it sends there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct GradientWrite {
-    /// Whether another reader was there before.
+    /// Whether another reader has written before, so that this gradient is added.
     pub(crate) add: bool,
-    /// Whether no other comes after and the node has ReLU, behind which the gradient then goes.
+    /// Whether this is the last reader and the node has ReLU, which then masks the gradient.
     pub(crate) masked: bool,
 }
 
@@ -16,10 +16,9 @@ pub(crate) struct GradientWrite {
 #[derive(Clone, Copy)]
 pub(crate) struct InputGradient<'a> {
     pub(crate) gradient: &'a CubeTensor,
-    /// What the node gave.
+    /// The output of the node.
     pub(crate) activations: &'a CubeTensor,
-    /// What was kept of a layer that leaves outputs out was multiplied by this; what was left out is zero, and so has no
-    /// gradient.
+    /// Factor of the outputs that dropout kept. Dropped outputs are zero, and so have no gradient.
     pub(crate) slope: f32,
     pub(crate) write: GradientWrite,
 }

@@ -65,11 +65,11 @@ pub(crate) struct Arenas {
     pub(crate) models: CubeTensor,
     /// What the models are to be mixed with before the first step.
     pub(crate) mixing: Option<Arc<Matrix>>,
-    /// Where they are to be found after the request; else they are of no further use, or stay with the trainer.
+    /// Velocities that the caller takes back after the request; `None` if they are dropped, or stay with the trainer.
     pub(crate) velocities: Option<CubeTensor>,
     pub(crate) correction: Option<CubeTensor>,
     pub(crate) anchor: Option<CubeTensor>,
-    /// Where gradients are kept in place of steps along them.
+    /// Where gradients are kept, if no steps are made along them.
     pub(crate) gradients: Option<CubeTensor>,
 }
 

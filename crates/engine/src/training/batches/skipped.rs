@@ -1,4 +1,4 @@
-//! The way of a row that another process trains: where it stands is known without drawing anything.
+//! Moves the position of a row that another process trains, without drawing its batches.
 
 use super::{Amount, RowKey, RowWork, Sgd, ShardPass};
 
