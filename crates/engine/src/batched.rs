@@ -4,7 +4,7 @@
 mod calls;
 mod scoring;
 
-use crate::backend::rows::{Rows, on, on_mut};
+use crate::backend::rows::{Rows, downcast, downcast_mut};
 use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::stages::Stages;
@@ -111,11 +111,11 @@ impl Trainer for Batched {
     ) -> Result<(), EngineError> {
         let width = context.network.layout().width();
         let terms = Terms::of(&rows)?;
-        let models: &mut HostRows = on_mut("train", rows.models)?;
+        let models: &mut HostRows = downcast_mut("train", rows.models)?;
         let (kept, mut fresh) = (rows.velocity, Vec::new());
         let begins = kept.is_none();
         let velocities: &mut [f32] = match kept {
-            Some(kept) => on_mut::<HostRows>("train", kept)?.values_mut(),
+            Some(kept) => downcast_mut::<HostRows>("train", kept)?.values_mut(),
             None if tasks.sgd.momentum == 0.0 => &mut [],
             None => {
                 fresh.resize(tasks.rows.len() * width, 0.0);
@@ -170,8 +170,8 @@ impl Trainer for Batched {
         tasks: &Tasks<'_>,
     ) -> Result<(), EngineError> {
         let width = context.network.layout().width();
-        let models: &HostRows = on("gradients", rows.models)?;
-        let targets: &mut HostRows = on_mut("gradients", rows.gradients)?;
+        let models: &HostRows = downcast("gradients", rows.models)?;
+        let targets: &mut HostRows = downcast_mut("gradients", rows.gradients)?;
         let stepper = self.stepper(context, tasks);
         let mut walks = walks(context, states, tasks, RowWork::one_step);
         for group in Self::draw(&mut walks) {
@@ -200,8 +200,8 @@ impl Trainer for Batched {
         clients: &[u32],
     ) -> Result<(), EngineError> {
         let width = context.network.layout().width();
-        let models: &HostRows = on("shard_gradients", rows.models)?;
-        let targets: &mut HostRows = on_mut("shard_gradients", rows.gradients)?;
+        let models: &HostRows = downcast("shard_gradients", rows.models)?;
+        let targets: &mut HostRows = downcast_mut("shard_gradients", rows.gradients)?;
         let shard = |client: &u32| context.partition.shard(*client as usize);
         let sizes = clients.iter().map(|client| shard(client).len()).enumerate();
         for group in groups(sizes.filter(|(_, size)| *size > 0)) {
@@ -230,7 +230,7 @@ impl Trainer for Batched {
         split: Split<'_>,
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
-        self.scores(context, on("evaluate", models)?, split, subset)
+        self.scores(context, downcast("evaluate", models)?, split, subset)
     }
 
     /// Losses are added to the tallies as steps are made.
@@ -240,7 +240,7 @@ impl Trainer for Batched {
         None
     }
 
-    fn keeps(&self, _: &DeviceLosses) -> bool {
+    fn can_restore(&self, _: &DeviceLosses) -> bool {
         false
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod pass;
 pub(crate) mod steps;
 mod workers;
 
-use crate::backend::rows::{Rows, on, on_mut};
+use crate::backend::rows::{Rows, downcast, downcast_mut};
 use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
 use crate::batched;
 use crate::cpu::Cpu;
@@ -49,7 +49,7 @@ pub(crate) fn bytes(network: &Network, workload: &WorkloadSize<'_>, threads: usi
     let scratch = pass::memory_size::floats(network, workload);
     // For each run of test examples a list of the numbers that they share, and one of the others.
     let lists = match Goal::Judging.parts(network) {
-        true => 2 * workload.tests.div_ceil(evaluation::judged::ALIKE),
+        true => 2 * workload.tests.div_ceil(evaluation::judged::SHARED_CHUNK),
         false => 0,
     };
     let pairs = match network.begins_with_pairs() {
@@ -255,7 +255,7 @@ impl Trainer for Blocked {
         None
     }
 
-    fn keeps(&self, _: &DeviceLosses) -> bool {
+    fn can_restore(&self, _: &DeviceLosses) -> bool {
         false
     }
 
@@ -289,12 +289,12 @@ fn jobs<'a>(
 
 /// The numbers of `rows`, for the verb `verb`.
 fn values<'a>(verb: &'static str, rows: &'a dyn Rows) -> Result<&'a [f32], EngineError> {
-    on(verb, rows).map(HostRows::values)
+    downcast(verb, rows).map(HostRows::values)
 }
 
 fn values_mut<'a>(
     verb: &'static str,
     rows: &'a mut dyn Rows,
 ) -> Result<&'a mut [f32], EngineError> {
-    on_mut(verb, rows).map(HostRows::values_mut)
+    downcast_mut(verb, rows).map(HostRows::values_mut)
 }

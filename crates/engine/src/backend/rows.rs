@@ -95,7 +95,7 @@ pub(crate) struct HeavyBall<'a> {
 ///
 /// # Errors
 /// [`EngineError::OtherDevice`] if they are of another kind.
-pub(crate) fn on<'a, R: Rows>(
+pub(crate) fn downcast<'a, R: Rows>(
     verb: &'static str,
     rows: &'a dyn Rows,
 ) -> Result<&'a R, EngineError> {
@@ -103,11 +103,11 @@ pub(crate) fn on<'a, R: Rows>(
     rows.downcast_ref().ok_or(EngineError::OtherDevice { verb })
 }
 
-/// As [`on`], for rows that are changed.
+/// As [`downcast`], for rows that are changed.
 ///
 /// # Errors
-/// As [`on`].
-pub(crate) fn on_mut<'a, R: Rows>(
+/// As [`downcast`].
+pub(crate) fn downcast_mut<'a, R: Rows>(
     verb: &'static str,
     rows: &'a mut dyn Rows,
 ) -> Result<&'a mut R, EngineError> {

@@ -67,7 +67,7 @@ pub(crate) trait Trainer: Debug + Send {
     fn losses(&self) -> Option<DeviceLosses>;
 
     /// Whether `losses` can be put back on the device.
-    fn keeps(&self, losses: &DeviceLosses) -> bool;
+    fn can_restore(&self, losses: &DeviceLosses) -> bool;
 
     /// Replaces the losses that are still on the device.
     fn resume(&mut self, losses: Option<&DeviceLosses>);

@@ -55,7 +55,7 @@ impl<'a> Blocked<'a> {
         }
     }
 
-    /// Floats that it keeps of an example for the way back.
+    /// Floats that it keeps of an example for the backward pass.
     pub(crate) fn kept(self) -> usize {
         match self {
             Self::ByExample(layer) => layer.kept(),
@@ -92,7 +92,7 @@ impl BatchContext<'_> {
 
 /// The forward pass of one example through a layer.
 #[derive(Debug)]
-pub(crate) struct ExampleForth<'a> {
+pub(crate) struct ExampleForward<'a> {
     /// The input of the node; other floats may follow it.
     pub(crate) x: &'a [f32],
     /// The second summand of a sum; empty for other layers.
@@ -107,7 +107,7 @@ pub(crate) struct ExampleForth<'a> {
 
 /// What the forward and backward pass of one example left at a layer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Left<'a> {
+pub(crate) struct ExampleTrace<'a> {
     /// The input of the node.
     pub(crate) x: &'a [f32],
     /// The gradient of the loss with respect to the node's output.
@@ -118,8 +118,8 @@ pub(crate) struct Left<'a> {
 
 /// The backward pass of one example through a layer.
 #[derive(Debug)]
-pub(crate) struct ExampleBack<'a> {
-    pub(crate) left: Left<'a>,
+pub(crate) struct ExampleBackward<'a> {
+    pub(crate) trace: ExampleTrace<'a>,
     /// The weight as [`ExampleLayer::turn`] rearranged it.
     pub(crate) turned: &'a [f32],
     /// Where the gradient with respect to the input goes.
@@ -129,20 +129,20 @@ pub(crate) struct ExampleBack<'a> {
 
 /// A layer over grids, which goes example by example.
 pub(crate) trait ExampleLayer: Sync {
-    /// Floats that it keeps of an example for the way back.
+    /// Floats that it keeps of an example for the backward pass.
     fn kept(&self) -> usize {
         0
     }
 
     /// Computes the output for one example, ReLU included, and keeps what the backward pass needs. The pass applies
     /// dropout.
-    fn forward(&self, row: RowContext<'_>, forth: ExampleForth<'_>);
+    fn forward(&self, row: RowContext<'_>, forward: ExampleForward<'_>);
 
     /// Rearranges the weight for the backward pass, if the layer multiplies by it there.
     fn turn(&self, _: RowContext<'_>, _pairs: &mut Vec<f32>, _turned: &mut Vec<f32>) {}
 
     /// Passes the gradient, masked by ReLU, on to the input.
-    fn backward(&self, row: RowContext<'_>, back: ExampleBack<'_>);
+    fn backward(&self, row: RowContext<'_>, backward: ExampleBackward<'_>);
 
     /// The gradient with respect to its parameters, if it has any.
     fn gradient(&self) -> Option<&dyn ExampleGradient>;
@@ -158,7 +158,13 @@ pub(crate) trait ExampleGradient: Sync {
     fn pieces(&self) -> Vec<Range<usize>>;
 
     /// Adds one example's gradient with respect to the parameters of piece `piece` to `sums`.
-    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: GradientSums<'_>);
+    fn add(
+        &self,
+        row: RowContext<'_>,
+        piece: usize,
+        trace: ExampleTrace<'_>,
+        sums: GradientSums<'_>,
+    );
 }
 
 /// The buffers in which gradients of parameters are summed.
@@ -178,7 +184,7 @@ pub(crate) struct Masks<'a> {
 
 /// The forward pass of a batch through a layer.
 #[derive(Debug)]
-pub(crate) struct BatchForth<'a> {
+pub(crate) struct BatchForward<'a> {
     /// The node whose layer it is.
     pub(crate) node: &'a Node,
     pub(crate) weights: RowWeights<'a>,
@@ -191,7 +197,7 @@ pub(crate) struct BatchForth<'a> {
 
 /// The backward pass of a batch through a layer.
 #[derive(Debug)]
-pub(crate) struct BatchBack<'a, 'b> {
+pub(crate) struct BatchBackward<'a, 'b> {
     pub(crate) memory: &'a mut StageMemory,
     pub(crate) io: StageIo<'a>,
     pub(crate) buffers: &'a mut Buffers,
@@ -201,15 +207,15 @@ pub(crate) struct BatchBack<'a, 'b> {
 
 /// A layer that takes a whole batch.
 pub(crate) trait BatchLayer {
-    /// Floats that it keeps of an example for the way back.
+    /// Floats that it keeps of an example for the backward pass.
     fn kept(&self) -> usize {
         0
     }
 
     /// Computes the output for a batch, with ReLU and dropout where the node has them; keeps what the backward pass
     /// needs.
-    fn forward(&self, on: BatchContext<'_>, forth: BatchForth<'_>);
+    fn forward(&self, on: BatchContext<'_>, forward: BatchForward<'_>);
 
     /// Passes the gradient, masked by ReLU, on to the input: see [`StageMemory::gradient`].
-    fn backward(&self, on: BatchContext<'_>, back: BatchBack<'_, '_>);
+    fn backward(&self, on: BatchContext<'_>, backward: BatchBackward<'_, '_>);
 }

@@ -3,7 +3,7 @@
 //! The unit adds the products of a block of 16 pairs from zero on, those of first and of second numbers apart, and then adds both
 //! sums to what there is.
 
-use super::pairs::{Pairing, PairsInSteps};
+use super::pairs::{EmulatedPairs, Pairing};
 #[cfg(target_arch = "x86_64")]
 pub(super) use chip::{Chip, has_unit};
 
@@ -281,12 +281,12 @@ mod chip {
 
 /// The unit's numbers, worked out by other instructions.
 #[derive(Debug)]
-pub(crate) struct InSteps {
+pub(crate) struct Emulated {
     shape: Shape,
     registers: [[[f32; SIDE]; SIDE]; REGISTERS],
 }
 
-impl Default for InSteps {
+impl Default for Emulated {
     fn default() -> Self {
         Self {
             shape: Shape::square(SIDE, SIDE, SIDE),
@@ -295,7 +295,7 @@ impl Default for InSteps {
     }
 }
 
-impl InSteps {
+impl Emulated {
     fn rows(&self, register: usize) -> usize {
         self.shape.rows[register].into()
     }
@@ -305,7 +305,7 @@ impl InSteps {
     }
 }
 
-impl Unit for InSteps {
+impl Unit for Emulated {
     unsafe fn shape(&mut self, shape: &Shape) {
         self.shape = *shape;
     }
@@ -355,7 +355,7 @@ impl Unit for InSteps {
     unsafe fn release(&mut self) {}
 
     unsafe fn pair(pairs: impl Pairing) {
-        pairs.write(PairsInSteps);
+        pairs.write(EmulatedPairs);
     }
 
     unsafe fn transpose(tile: &[Row; SIDE]) -> [Row; SIDE] {

@@ -39,7 +39,7 @@ enum Tiles {
     /// The unit of this processor.
     Chip,
     /// Other instructions.
-    InSteps,
+    Emulated,
 }
 
 /// Where portable code has its fused multiply-adds from. All give the same bits.
@@ -116,7 +116,7 @@ impl Set {
     fn in_steps() -> Vec<Self> {
         #[cfg(target_arch = "x86_64")]
         if let Some(simd) = pulp::x86::V4::try_new() {
-            return vec![Self::AmxBf16(simd, Tiles::InSteps)];
+            return vec![Self::AmxBf16(simd, Tiles::Emulated)];
         }
         Vec::new()
     }
@@ -186,9 +186,9 @@ impl Instructions {
                 tiles.compute_apart(simd, product);
             }
             #[cfg(target_arch = "x86_64")]
-            (Precision::Bf16, Set::AmxBf16(simd, Tiles::InSteps)) => {
+            (Precision::Bf16, Set::AmxBf16(simd, Tiles::Emulated)) => {
                 // SAFETY: the steps need nothing.
-                let tiles = unsafe { multiply::Tiles::<amx::InSteps>::new() };
+                let tiles = unsafe { multiply::Tiles::<amx::Emulated>::new() };
                 tiles.compute_apart(simd, product);
             }
             #[cfg(target_arch = "x86_64")]
@@ -229,7 +229,7 @@ impl Instructions {
             Set::Avx512Bf16(_) | Set::AmxBf16(_, Tiles::Chip) => unsafe { pairs::in_one(pairs) },
             _ => self.vectorize(
                 #[inline(always)]
-                || pairs.write(pairs::PairsInSteps),
+                || pairs.write(pairs::EmulatedPairs),
             ),
         }
     }

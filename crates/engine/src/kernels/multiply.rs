@@ -1,6 +1,6 @@
 //! How the terms of a product lie in vectors, and how they are multiplied and added up.
 
-use super::amx::{InSteps, Unit};
+use super::amx::{Emulated, Unit};
 use super::fused::{fused, in_double_precision};
 use pulp::{Simd, WithSimd};
 #[cfg(target_arch = "x86_64")]
@@ -57,7 +57,7 @@ impl Multiply for Singles {
     const GATHERS: bool = false;
     const SUBSETS: bool = true;
     const TILES: bool = false;
-    type Unit = InSteps;
+    type Unit = Emulated;
 
     #[inline(always)]
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
@@ -74,7 +74,7 @@ impl Multiply for Pairs {
     const GATHERS: bool = true;
     const SUBSETS: bool = false;
     const TILES: bool = false;
-    type Unit = InSteps;
+    type Unit = Emulated;
 
     #[inline(always)]
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
@@ -149,7 +149,7 @@ pub(super) use in_one::in_one;
 /// The instruction of AVX-512 BF16.
 #[cfg(target_arch = "x86_64")]
 mod in_one {
-    use super::{InSteps, Multiply, ProductKernel};
+    use super::{Emulated, Multiply, ProductKernel};
     use pulp::Simd;
     use std::arch::x86_64::{__m512, __m512bh, _mm512_dpbf16_ps};
     use std::mem::transmute_copy;
@@ -162,7 +162,7 @@ mod in_one {
         const GATHERS: bool = true;
         const SUBSETS: bool = false;
         const TILES: bool = false;
-        type Unit = InSteps;
+        type Unit = Emulated;
 
         #[inline(always)]
         fn add<S: Simd>(self, _: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {

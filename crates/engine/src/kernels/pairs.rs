@@ -144,9 +144,9 @@ fn pair(first: f32, second: f32) -> f32 {
 
 /// By integer arithmetic.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PairsInSteps;
+pub(super) struct EmulatedPairs;
 
-impl Rounding for PairsInSteps {
+impl Rounding for EmulatedPairs {
     #[inline(always)]
     fn beside(self, first: &[f32], second: Option<&[f32]>, to: &mut [f32]) {
         match second {

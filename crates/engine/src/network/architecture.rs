@@ -249,7 +249,7 @@ impl Sketch {
     /// Has training steps leave out a `share` of what the last node gives.
     ///
     /// # Panics
-    /// If ReLU does not come before: on the way back its zeros tell what was left out.
+    /// If ReLU does not come before: on the backward pass its zeros tell what was left out.
     fn drop_out(&mut self, share: f32) {
         if let Some(node) = self.nodes.last_mut() {
             assert!(node.relu, "dropout follows ReLU");

@@ -2,7 +2,7 @@
 
 use super::recycled::Recycled;
 use super::row_memory::RowMemory;
-use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
+use crate::backend::rows::{HeavyBall, Rows, downcast, downcast_mut};
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::largest::keep_largest;
@@ -204,7 +204,7 @@ impl Rows for HostRows {
     }
 
     fn scatter(&mut self, rows: &[u32], source: &dyn Rows) -> Result<(), EngineError> {
-        let source: &Self = on("scatter", source)?;
+        let source: &Self = downcast("scatter", source)?;
         let width = self.width;
         let own = self.values_mut();
         for (values, row) in source.values.chunks_exact(width).zip(rows) {
@@ -214,7 +214,7 @@ impl Rows for HostRows {
     }
 
     fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError> {
-        let other: &Self = on("add_scaled", other)?;
+        let other: &Self = downcast("add_scaled", other)?;
         let (to, from) = (Arc::make_mut(&mut self.values), &other.values);
         host::add_scaled(&self.cpu, to, from, scales, self.width);
         Ok(())
@@ -236,8 +236,8 @@ impl Rows for HostRows {
         gradients: &dyn Rows,
         step: HeavyBall<'_>,
     ) -> Result<(), EngineError> {
-        let velocity: &mut Self = on_mut("heavy_ball_step", velocity)?;
-        let gradients: &Self = on("heavy_ball_step", gradients)?;
+        let velocity: &mut Self = downcast_mut("heavy_ball_step", velocity)?;
+        let gradients: &Self = downcast("heavy_ball_step", gradients)?;
         let rows = host::HeavyBallRows {
             models: Arc::<RowMemory>::make_mut(&mut self.values),
             velocities: velocity.values_mut(),

@@ -3,7 +3,7 @@
 use super::Processor;
 use super::host_rows::HostRows;
 use super::row_memory::RowMemory;
-use crate::backend::rows::on;
+use crate::backend::rows::downcast;
 use crate::error::EngineError;
 use crate::kernels::host;
 use crate::ranks::inner::{DealtMixing, Inner, OwnRows, Readable};
@@ -143,7 +143,7 @@ impl OwnRows for HostRows {
         source: &dyn OwnRows,
         foreign: &[&[f32]],
     ) -> Result<(), EngineError> {
-        let source: &Self = on("scatter", source)?;
+        let source: &Self = downcast("scatter", source)?;
         let (width, row) = (self.width(), source.among(foreign));
         let own = self.values_mut();
         for (target, pick) in targets.iter().zip(picks) {

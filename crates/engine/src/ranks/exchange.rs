@@ -7,7 +7,7 @@ use crate::processor::row_memory::RowMemory;
 
 /// What a rank gives the others in an exchange.
 #[derive(Debug)]
-pub(crate) struct Given<'a, 'm> {
+pub(crate) struct Outgoing<'a, 'm> {
     /// Its rows, which the ranks of this machine read in place; `None` if they cannot.
     pub(crate) rows: Option<&'a RowMemory>,
     /// Floats that each rank gets.
@@ -18,7 +18,7 @@ pub(crate) struct Given<'a, 'm> {
 
 /// What a rank receives in an exchange. While this lives, ranks of this machine leave their rows as they are.
 #[derive(Debug)]
-pub(crate) struct Arrived<'a> {
+pub(crate) struct Incoming<'a> {
     world: &'a World,
     lent: Option<Lent<'a>>,
     /// Messages, one after another.
@@ -72,18 +72,18 @@ impl World {
     /// it calls `work` until that returns false. `work` is told whether all that is read in place has arrived.
     pub(crate) fn exchange<'a>(
         &'a self,
-        given: Given<'a, '_>,
+        outgoing: Outgoing<'a, '_>,
         sizes: &[usize],
         work: &mut dyn FnMut(bool) -> bool,
-    ) -> Arrived<'a> {
-        let lent = self.machine.as_ref().zip(given.rows);
+    ) -> Incoming<'a> {
+        let lent = self.machine.as_ref().zip(outgoing.rows);
         let lent = lent.map(|(machine, rows)| {
-            let reads = |rank: &usize| machine.has(*rank) && given.sizes[*rank] > 0;
-            let readers: Vec<usize> = (0..given.sizes.len()).filter(reads).collect();
+            let reads = |rank: &usize| machine.has(*rank) && outgoing.sizes[*rank] > 0;
+            let readers: Vec<usize> = (0..outgoing.sizes.len()).filter(reads).collect();
             let counter = self.ranks.transport().counter();
             readers
                 .iter()
-                .for_each(|rank| counter.add_in_place(given.sizes[*rank]));
+                .for_each(|rank| counter.add_in_place(outgoing.sizes[*rank]));
             machine.lend(rows, readers)
         });
         let lengths = self.in_messages(sizes);
@@ -97,12 +97,12 @@ impl World {
         };
         let mut pieces = cut(&mut received, &lengths);
         let transport = self.ranks.transport();
-        transport.exchange(&given.messages, &mut pieces, &mut || work(has_come()));
+        transport.exchange(&outgoing.messages, &mut pieces, &mut || work(has_come()));
         let ends = lengths.iter().scan(0, |end, length| {
             *end += length;
             Some(*end)
         });
-        Arrived {
+        Incoming {
             world: self,
             ends: ends.collect(),
             lent,
@@ -117,22 +117,22 @@ impl World {
             true => &own[..0],
             false => own,
         };
-        let given = Given {
+        let outgoing = Outgoing {
             rows: Some(own),
             sizes: vec![own.len(); sizes.len()],
             messages: (0..sizes.len()).map(message).collect(),
         };
         let mut wanted = sizes.to_vec();
         wanted[rank] = 0;
-        let arrived = self.exchange(given, &wanted, &mut |_| false);
+        let incoming = self.exchange(outgoing, &wanted, &mut |_| false);
         let mut all = Vec::with_capacity(sizes.iter().sum());
         for (from, size) in sizes.iter().enumerate() {
             let of_rank = match (from == rank, *size) {
                 (true, _) => &own[..],
                 (false, 0) => &[],
-                _ => arrived
+                _ => incoming
                     .in_place(from)
-                    .unwrap_or_else(|| arrived.message(from)),
+                    .unwrap_or_else(|| incoming.message(from)),
             };
             all.extend_from_slice(of_rank);
         }
@@ -140,7 +140,7 @@ impl World {
     }
 }
 
-impl Arrived<'_> {
+impl Incoming<'_> {
     /// All rows of `rank`, if they are read in place, once they are there.
     pub(crate) fn in_place(&self, rank: usize) -> Option<&[f32]> {
         self.lent.as_ref()?.of(rank)
@@ -154,7 +154,7 @@ impl Arrived<'_> {
     }
 }
 
-impl Drop for Arrived<'_> {
+impl Drop for Incoming<'_> {
     fn drop(&mut self) {
         if let Some(received) = self.received.take() {
             self.world.buffers.put(received);

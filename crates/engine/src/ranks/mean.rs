@@ -1,6 +1,6 @@
 //! Means over all rows.
 
-use super::exchange::{Arrived, Given, pack};
+use super::exchange::{Incoming, Outgoing, pack};
 use super::inner::{OwnRows, Readable};
 use super::placement::{Placement, share};
 use super::world::World;
@@ -40,9 +40,9 @@ impl World {
             let size = |other: usize| if other == rank { 0 } else { size(other) };
             (0..ranks).map(size).collect()
         };
-        let given = to_others(&|to| of.parts[to].len() * of.rows[rank].len());
+        let outgoing = to_others(&|to| of.parts[to].len() * of.rows[rank].len());
         let taken = to_others(&|from| part * of.rows[from].len());
-        let lengths = self.in_messages(&given);
+        let lengths = self.in_messages(&outgoing);
         let own_counted = of.rows[rank].iter();
         let readable = own.readable(&mut own_counted.map(|row| placement.place(*row) as u32));
         let mut packed = self.buffers.take(lengths.iter().sum());
@@ -54,20 +54,20 @@ impl World {
                 piece.copy_from_slice(&row[part.clone()]);
             }
         });
-        let given = Given {
+        let outgoing = Outgoing {
             rows: readable.memory(),
-            sizes: given,
+            sizes: outgoing,
             messages,
         };
-        let arrived = self.exchange(given, &taken, &mut |_| false);
+        let incoming = self.exchange(outgoing, &taken, &mut |_| false);
         let rows = match part {
             0 => Vec::new(),
-            _ => self.in_order(&readable, width, placement, &of, &arrived),
+            _ => self.in_order(&readable, width, placement, &of, &incoming),
         };
         let weights = weights.iter().copied().filter(|weight| *weight != 0.0);
         let weights: Vec<f64> = weights.collect();
         let sums = self.expect(self.inner.mean_of(&rows, &weights, part));
-        drop(arrived);
+        drop(incoming);
         self.buffers.put(packed);
         let sizes: Vec<usize> = of.parts.iter().map(Range::len).collect();
         self.of_all_ranks(&sums, &sizes)
@@ -80,7 +80,7 @@ impl World {
         width: usize,
         placement: &Placement,
         of: &Parts,
-        arrived: &'a Arrived<'_>,
+        incoming: &'a Incoming<'_>,
     ) -> Vec<&'a [f32]> {
         let rank = self.rank();
         let part = &of.parts[rank];
@@ -95,11 +95,11 @@ impl World {
             if from == rank {
                 let piece = |place| &own.row(place, width)[part.clone()];
                 rows.extend(places.map(|(row, place)| (row, piece(place))));
-            } else if let Some(all) = arrived.in_place(from) {
+            } else if let Some(all) = incoming.in_place(from) {
                 let piece = |place: usize| &all[place * width + part.start..][..part.len()];
                 rows.extend(places.map(|(row, place)| (row, piece(place))));
             } else {
-                let pieces = arrived.message(from).chunks_exact(part.len());
+                let pieces = incoming.message(from).chunks_exact(part.len());
                 rows.extend(of_rank.iter().copied().zip(pieces));
             }
         }

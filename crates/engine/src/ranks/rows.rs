@@ -5,7 +5,7 @@ use super::inner::{DealtMixing, OwnRows};
 use super::placement::Placement;
 use super::transfer::Transfer;
 use super::world::World;
-use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
+use crate::backend::rows::{HeavyBall, Rows, downcast, downcast_mut};
 use crate::error::EngineError;
 use crate::network::layout::Layout;
 use crate::processor::row_memory::RowMemory;
@@ -23,14 +23,14 @@ pub(crate) struct RankedRows {
 
 /// The rows of this rank under some placement.
 #[derive(Debug)]
-pub(crate) enum At<'a> {
+pub(crate) enum PlacedRows<'a> {
     /// The rows as they are: the placement is the same.
     Here(&'a dyn OwnRows),
     /// Copies, moved to where the placement has them.
     Moved(Box<dyn OwnRows>),
 }
 
-impl At<'_> {
+impl PlacedRows<'_> {
     /// The rows of this rank.
     pub(crate) fn own(&self) -> &dyn OwnRows {
         match self {
@@ -96,19 +96,19 @@ impl RankedRows {
 
     /// Moves the rows to where `to` has them.
     pub(crate) fn move_to(&mut self, to: &Arc<Placement>) {
-        if let At::Moved(own) = self.at(to) {
+        if let PlacedRows::Moved(own) = self.at(to) {
             self.own = own;
         }
         self.placement = to.clone();
     }
 
     /// The rows where `to` has them.
-    pub(crate) fn at(&self, to: &Arc<Placement>) -> At<'_> {
+    pub(crate) fn at(&self, to: &Arc<Placement>) -> PlacedRows<'_> {
         if Arc::ptr_eq(&self.placement, to) || self.placement == *to {
-            return At::Here(self.own.as_ref());
+            return PlacedRows::Here(self.own.as_ref());
         }
         let rows: Vec<u32> = (0..self.placement.rows() as u32).collect();
-        At::Moved(self.fetch(&rows, to))
+        PlacedRows::Moved(self.fetch(&rows, to))
     }
 
     /// `Σ_i weights[i] · row_i` over all rows.
@@ -207,7 +207,7 @@ impl Rows for RankedRows {
     }
 
     fn scatter(&mut self, rows: &[u32], source: &dyn Rows) -> Result<(), EngineError> {
-        let source: &Self = on("scatter", source)?;
+        let source: &Self = downcast("scatter", source)?;
         let rank = self.rank();
         // Row `read[i]` of the source goes to row `written[i]` of this rank.
         let placement = self.placement.clone();
@@ -234,7 +234,7 @@ impl Rows for RankedRows {
     }
 
     fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError> {
-        let other: &Self = on("add_scaled", other)?;
+        let other: &Self = downcast("add_scaled", other)?;
         let scales = self.pick(scales);
         let other = other.at(&self.placement);
         self.own.add_scaled(other.own(), &scales)
@@ -255,8 +255,8 @@ impl Rows for RankedRows {
         gradients: &dyn Rows,
         step: HeavyBall<'_>,
     ) -> Result<(), EngineError> {
-        let velocity: &mut Self = on_mut("heavy_ball_step", velocity)?;
-        let gradients: &Self = on("heavy_ball_step", gradients)?;
+        let velocity: &mut Self = downcast_mut("heavy_ball_step", velocity)?;
+        let gradients: &Self = downcast("heavy_ball_step", gradients)?;
         velocity.move_to(&self.placement);
         let gradients = gradients.at(&self.placement);
         let rates = self.pick(step.rates);

@@ -5,7 +5,7 @@ use super::placement::Placement;
 use super::rows::RankedRows;
 use super::tally_words::{WORDS, of_words, words};
 use super::world::World;
-use crate::backend::rows::{Rows, on, on_mut};
+use crate::backend::rows::{Rows, downcast, downcast_mut};
 use crate::backend::trainer::{AnchorRows, GradientRows, TrainedRows, Trainer};
 use crate::error::EngineError;
 use crate::training::batches::{RowKey, ShardPass};
@@ -24,14 +24,14 @@ pub(crate) struct RankedTrainer {
     inner: Box<dyn Trainer>,
     /// The partition of this rank's clients, with indices into the examples that it holds.
     held: Partition,
-    /// For each row the only rank that knows its losses, or [`TOLD`] if all do. Rows beyond the end were never trained.
-    untold: Vec<u32>,
+    /// For each row the only rank that knows its losses, or [`ALL_RANKS`] if all do. Rows beyond the end were never trained.
+    only_rank_with_losses: Vec<u32>,
     /// The losses that devices keep, if they do. Then all ranks know everything that hosts know.
     on_devices: Option<LossesOnDevices>,
 }
 
 /// In place of a rank: every rank knows the losses of the row.
-const TOLD: u32 = u32::MAX;
+const ALL_RANKS: u32 = u32::MAX;
 
 /// What the inner trainer is given for the rows of this rank.
 struct OwnTasks {
@@ -70,7 +70,7 @@ impl RankedTrainer {
             world: world.clone(),
             on_devices: inner.keeps_losses().then(LossesOnDevices::default),
             inner,
-            untold: Vec::new(),
+            only_rank_with_losses: Vec::new(),
         }
     }
 
@@ -201,9 +201,10 @@ impl RankedTrainer {
         }
         self.tell(tallies, |row, owner| placement.owner(row) != owner as usize);
         let rows = placement.rows();
-        self.untold.resize(self.untold.len().max(rows), TOLD);
-        for (row, untold) in (0u32..).zip(&mut self.untold[..rows]) {
-            *untold = placement.owner(row) as u32;
+        self.only_rank_with_losses
+            .resize(self.only_rank_with_losses.len().max(rows), ALL_RANKS);
+        for (row, only_rank_with_losses) in (0u32..).zip(&mut self.only_rank_with_losses[..rows]) {
+            *only_rank_with_losses = placement.owner(row) as u32;
         }
         0
     }
@@ -212,8 +213,11 @@ impl RankedTrainer {
     /// its rank.
     fn tell(&self, tallies: &mut [RowTally], chosen: impl Fn(u32, u32) -> bool) {
         let mut rows = vec![Vec::new(); self.world.ranks.count()];
-        for (row, owner) in (0u32..).zip(&self.untold).take(tallies.len()) {
-            if *owner != TOLD && chosen(row, *owner) {
+        for (row, owner) in (0u32..)
+            .zip(&self.only_rank_with_losses)
+            .take(tallies.len())
+        {
+            if *owner != ALL_RANKS && chosen(row, *owner) {
                 rows[*owner as usize].push(row);
             }
         }
@@ -240,18 +244,18 @@ impl Trainer for RankedTrainer {
         rows: TrainedRows<'_>,
         tasks: &Tasks<'_>,
     ) -> Result<(), EngineError> {
-        let models: &mut RankedRows = on_mut("train", rows.models)?;
+        let models: &mut RankedRows = downcast_mut("train", rows.models)?;
         let placement = self.at_work(models.placement(), tasks.rows);
         models.move_to(&placement);
         let velocity = match rows.velocity {
             Some(kept) => {
-                let kept: &mut RankedRows = on_mut("train", kept)?;
+                let kept: &mut RankedRows = downcast_mut("train", kept)?;
                 kept.move_to(&placement);
                 Some(kept.own_mut() as &mut dyn Rows)
             }
             None => None,
         };
-        let of_ranks = |rows| on::<RankedRows>("train", rows).map(|rows| rows.at(&placement));
+        let of_ranks = |rows| downcast::<RankedRows>("train", rows).map(|rows| rows.at(&placement));
         let correction = rows.correction.map(of_ranks).transpose()?;
         let anchor = rows
             .anchor
@@ -288,8 +292,8 @@ impl Trainer for RankedTrainer {
         rows: GradientRows<'_>,
         tasks: &Tasks<'_>,
     ) -> Result<(), EngineError> {
-        let models: &RankedRows = on("gradients", rows.models)?;
-        let gradients: &mut RankedRows = on_mut("gradients", rows.gradients)?;
+        let models: &RankedRows = downcast("gradients", rows.models)?;
+        let gradients: &mut RankedRows = downcast_mut("gradients", rows.gradients)?;
         let placement = self.at_work(models.placement(), tasks.rows);
         gradients.move_to(&placement);
         let models = models.at(&placement);
@@ -317,8 +321,8 @@ impl Trainer for RankedTrainer {
         rows: GradientRows<'_>,
         clients: &[u32],
     ) -> Result<(), EngineError> {
-        let models: &RankedRows = on("shard_gradients", rows.models)?;
-        let gradients: &mut RankedRows = on_mut("shard_gradients", rows.gradients)?;
+        let models: &RankedRows = downcast("shard_gradients", rows.models)?;
+        let gradients: &mut RankedRows = downcast_mut("shard_gradients", rows.gradients)?;
         let placement = self.at_clients(models.placement(), clients.iter().copied().map(Some));
         gradients.move_to(&placement);
         let models = models.at(&placement);
@@ -345,7 +349,7 @@ impl Trainer for RankedTrainer {
         split: Split<'_>,
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
-        let models: &RankedRows = on("evaluate", models)?;
+        let models: &RankedRows = downcast("evaluate", models)?;
         let rank = self.world.rank();
         let mut placement = models.placement().clone();
         let clients: Vec<u32>;
@@ -392,7 +396,7 @@ impl Trainer for RankedTrainer {
             return on_devices.collect(&self.world, self.inner.as_mut(), tallies);
         }
         self.share(tallies);
-        self.untold.clear();
+        self.only_rank_with_losses.clear();
     }
 
     fn share(&self, tallies: &mut [RowTally]) {
@@ -408,12 +412,12 @@ impl Trainer for RankedTrainer {
         on_devices.all(&self.world, self.inner.as_ref())
     }
 
-    fn keeps(&self, losses: &DeviceLosses) -> bool {
-        self.inner.keeps(losses)
+    fn can_restore(&self, losses: &DeviceLosses) -> bool {
+        self.inner.can_restore(losses)
     }
 
     fn resume(&mut self, losses: Option<&DeviceLosses>) {
-        self.untold.clear();
+        self.only_rank_with_losses.clear();
         if let Some(on_devices) = &mut self.on_devices {
             on_devices.resume(&self.world, self.inner.as_mut(), losses);
         }

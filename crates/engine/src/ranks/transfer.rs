@@ -1,6 +1,6 @@
 //! Rows on their way from rank to rank.
 
-use super::exchange::{Arrived, Given, pack};
+use super::exchange::{Incoming, Outgoing, pack};
 use super::inner::OwnRows;
 use super::placement::Placement;
 use super::world::World;
@@ -102,8 +102,9 @@ impl Transfer {
         let mut sent = outgoing.flat_map(|to| self.sent[to].iter().copied());
         let readable = rows.readable(&mut sent);
         let sizes = |rows: &[Vec<u32>]| rows.iter().map(|rows| rows.len() * width).collect();
-        let (given, taken): (Vec<usize>, Vec<usize>) = (sizes(&self.sent), sizes(&self.received));
-        let lengths = world.in_messages(&given);
+        let (outgoing, taken): (Vec<usize>, Vec<usize>) =
+            (sizes(&self.sent), sizes(&self.received));
+        let lengths = world.in_messages(&outgoing);
         let mut packed = world.buffers.take(lengths.iter().sum());
         let messages = pack(&mut packed, &lengths, |to, message| {
             let pieces = message.chunks_exact_mut(width.max(1));
@@ -111,16 +112,16 @@ impl Transfer {
                 piece.copy_from_slice(readable.row(*place as usize, width));
             }
         });
-        let given = Given {
+        let outgoing = Outgoing {
             rows: readable.memory(),
-            sizes: given,
+            sizes: outgoing,
             messages,
         };
-        let arrived = world.exchange(given, &taken, work);
+        let incoming = world.exchange(outgoing, &taken, work);
         world.buffers.put(packed);
         ArrivedRows {
             transfer: self,
-            arrived,
+            incoming,
             width,
         }
     }
@@ -130,7 +131,7 @@ impl Transfer {
 #[derive(Debug)]
 pub(crate) struct ArrivedRows<'a> {
     transfer: &'a Transfer,
-    arrived: Arrived<'a>,
+    incoming: Incoming<'a>,
     width: usize,
 }
 
@@ -143,12 +144,12 @@ impl ArrivedRows<'_> {
             if places.is_empty() {
                 continue;
             }
-            match self.arrived.in_place(rank) {
+            match self.incoming.in_place(rank) {
                 Some(all) => {
                     let row = |place: &u32| &all[*place as usize * width..][..width];
                     rows.extend(places.iter().map(row));
                 }
-                None => rows.extend(self.arrived.message(rank).chunks_exact(width.max(1))),
+                None => rows.extend(self.incoming.message(rank).chunks_exact(width.max(1))),
             }
         }
         rows

@@ -1,6 +1,6 @@
 //! The rows of a stack on a GPU.
 
-use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
+use crate::backend::rows::{HeavyBall, Rows, downcast, downcast_mut};
 use crate::error::EngineError;
 use crate::kernels::largest::keep_largest_of;
 use crate::network::layout::Layout;
@@ -119,14 +119,14 @@ impl Rows for GpuRows {
     }
 
     fn scatter(&mut self, rows: &[u32], source: &dyn Rows) -> Result<(), EngineError> {
-        let source = on::<Self>("scatter", source)?.tensor();
+        let source = downcast::<Self>("scatter", source)?.tensor();
         self.rows
             .change(|target| scatter_rows(target, rows, source));
         Ok(())
     }
 
     fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError> {
-        let other = on::<Self>("add_scaled", other)?.tensor();
+        let other = downcast::<Self>("add_scaled", other)?.tensor();
         self.rows.change(|target| add_scaled(target, other, scales));
         Ok(())
     }
@@ -145,8 +145,8 @@ impl Rows for GpuRows {
         gradients: &dyn Rows,
         step: HeavyBall<'_>,
     ) -> Result<(), EngineError> {
-        let velocity: &mut Self = on_mut("heavy_ball_step", velocity)?;
-        let gradients = on::<Self>("heavy_ball_step", gradients)?.tensor();
+        let velocity: &mut Self = downcast_mut("heavy_ball_step", velocity)?;
+        let gradients = downcast::<Self>("heavy_ball_step", gradients)?.tensor();
         let (models, velocities) = (self.rows.take(), velocity.rows.take());
         let (models, velocities) = heavy_ball(models, velocities, gradients, step);
         self.rows = StackRows::new(models);

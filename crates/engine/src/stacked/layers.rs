@@ -34,7 +34,7 @@ use std::fmt::Debug;
 
 /// A layer as a GPU computes it for all rows of a block. A [`StackedLayer`] is one that keeps nothing.
 pub(crate) trait Stackable {
-    /// Numbers per example of each buffer that it keeps for the way back.
+    /// Numbers per example of each buffer that it keeps for the backward pass.
     fn kept(&self) -> Vec<usize>;
 
     /// The layer with memory for a block of `shape`.
@@ -69,15 +69,15 @@ pub(crate) fn stackable(layer: &Layer) -> &dyn Stackable {
 /// A layer and what it keeps.
 pub(crate) trait StackedLayer: Debug + Send {
     /// Writes what it makes of what its node reads, ReLU included. The pass applies dropout.
-    fn forward(&self, forth: &Forth<'_>);
+    fn forward(&self, forward: &Forward<'_>);
 
-    /// Sends the gradient on: by what was read to where [`Back::below`] says, by parameters to [`Back::sink`] at last.
-    fn backward(&self, back: &Back<'_>);
+    /// Sends the gradient on: by what was read to where [`Backward::below`] says, by parameters to [`Backward::sink`] at last.
+    fn backward(&self, backward: &Backward<'_>);
 }
 
 /// What a node reads, and where what it gives goes.
 #[derive(Clone, Copy)]
-pub(crate) struct Forth<'a> {
+pub(crate) struct Forward<'a> {
     pub(crate) flow: &'a Flow<'a>,
     /// `[rows, examples, places, channels]`, or without rows if they share it.
     pub(crate) inputs: &'a CubeTensor,
@@ -90,7 +90,7 @@ pub(crate) struct Forth<'a> {
     pub(crate) outputs: &'a CubeTensor,
 }
 
-impl<'a> Forth<'a> {
+impl<'a> Forward<'a> {
     /// What each row reads for itself.
     ///
     /// # Panics
@@ -103,7 +103,7 @@ impl<'a> Forth<'a> {
 
 /// What comes back to a node.
 #[derive(Clone, Copy)]
-pub(crate) struct Back<'a> {
+pub(crate) struct Backward<'a> {
     pub(crate) flow: &'a Flow<'a>,
     /// What the node read.
     pub(crate) inputs: &'a CubeTensor,

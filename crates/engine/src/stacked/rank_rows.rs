@@ -1,7 +1,7 @@
 //! A GPU as the device of a rank. Rows of other ranks come and go through host memory; what is computed of them is computed here, in
 //! the order that one GPU has, so that bits are those of one GPU.
 
-use crate::backend::rows::on;
+use crate::backend::rows::downcast;
 use crate::error::EngineError;
 use crate::processor::row_memory::RowMemory;
 use crate::ranks::inner::{DealtMixing, Inner, OwnRows, Readable};
@@ -139,7 +139,7 @@ impl OwnRows for GpuRows {
         source: &dyn OwnRows,
         foreign: &[&[f32]],
     ) -> Result<(), EngineError> {
-        let source: &Self = on("scatter", source)?;
+        let source: &Self = downcast("scatter", source)?;
         let picked = pick_among(&source.followed_by(foreign)?, picks);
         self.rows()
             .change(|rows| scatter_rows(rows, targets, picked));

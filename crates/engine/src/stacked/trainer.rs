@@ -2,7 +2,7 @@
 
 pub(crate) mod evaluate;
 
-use crate::backend::rows::{Rows, on, on_mut};
+use crate::backend::rows::{Rows, downcast, downcast_mut};
 use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
 use crate::error::EngineError;
 use crate::network::Network;
@@ -243,9 +243,9 @@ impl Trainer for Stacked {
     ) -> Result<(), EngineError> {
         let (count, width) = (tasks.rows.len(), context.network.layout().width());
         self.gpu.expect_fit("a stack", count, width)?;
-        let models: &mut GpuRows = on_mut("train", rows.models)?;
+        let models: &mut GpuRows = downcast_mut("train", rows.models)?;
         let mut kept = match rows.velocity {
-            Some(kept) => Some(on_mut::<GpuRows>("train", kept)?),
+            Some(kept) => Some(downcast_mut::<GpuRows>("train", kept)?),
             None => None,
         };
         let correction = match rows.correction {
@@ -297,7 +297,7 @@ impl Trainer for Stacked {
         let (count, width) = (tasks.rows.len(), context.network.layout().width());
         self.gpu.expect_fit("a stack", count, width)?;
         let models = arena("gradients", rows.models)?;
-        let out: &mut GpuRows = on_mut("gradients", rows.gradients)?;
+        let out: &mut GpuRows = downcast_mut("gradients", rows.gradients)?;
         let single: Vec<RowWork> = tasks.rows.iter().map(RowWork::one_step).collect();
         let single = Tasks {
             rows: &single,
@@ -329,7 +329,7 @@ impl Trainer for Stacked {
         let (count, width) = (clients.len(), context.network.layout().width());
         self.gpu.expect_fit("a stack", count, width)?;
         let models = arena("shard_gradients", rows.models)?;
-        let out: &mut GpuRows = on_mut("shard_gradients", rows.gradients)?;
+        let out: &mut GpuRows = downcast_mut("shard_gradients", rows.gradients)?;
         let shard = |client: &u32| context.partition.shard(*client as usize);
         let shards: Vec<&[u32]> = clients.iter().map(shard).collect();
         let longest = shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
@@ -385,7 +385,7 @@ impl Trainer for Stacked {
         self.tallies.as_ref().map(Tallies::saved)
     }
 
-    fn keeps(&self, losses: &DeviceLosses) -> bool {
+    fn can_restore(&self, losses: &DeviceLosses) -> bool {
         Tallies::are_whole(losses)
     }
 
@@ -397,7 +397,7 @@ impl Trainer for Stacked {
 
 /// `rows` as kernels read them, for the verb `verb`.
 fn arena(verb: &'static str, rows: &dyn Rows) -> Result<CubeTensor, EngineError> {
-    on::<GpuRows>(verb, rows).map(|rows| cube(rows.tensor()))
+    downcast::<GpuRows>(verb, rows).map(|rows| cube(rows.tensor()))
 }
 
 #[cfg(test)]

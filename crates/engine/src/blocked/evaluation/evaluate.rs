@@ -1,7 +1,7 @@
 //! Judging every row's model: one product over many rows where the model is narrow.
 
 use super::distinct::{Distinct, block};
-use super::judged::{ALIKE, JudgedExamples};
+use super::judged::{JudgedExamples, SHARED_CHUNK};
 use crate::blocked::Blocked;
 use crate::blocked::layers::dense::DenseNode;
 use crate::blocked::pass::entry::Entry;
@@ -119,7 +119,7 @@ impl Blocked {
         }
         // Images of one class are dark in the same places.
         indices.sort_by_key(|index| examples.labels()[*index as usize]);
-        chunk.min(ALIKE)
+        chunk.min(SHARED_CHUNK)
     }
 
     /// Judges every row on the examples `judged`; equal rows are judged once.

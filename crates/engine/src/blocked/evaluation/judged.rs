@@ -4,7 +4,7 @@ use crate::blocked::pass::inputs::Inputs;
 use crate::blocked::pass::memory_size::CHUNK;
 
 /// Most examples of a chunk where the numbers that all of them share are computed once. Smaller chunks share more.
-pub(crate) const ALIKE: usize = 48;
+pub(crate) const SHARED_CHUNK: usize = 48;
 /// Examples of one task: enough to make the cost of packing and scheduling negligible.
 const TASK: usize = 24 * CHUNK;
 /// Examples that models are judged on, as their first layer reads them.

@@ -1,7 +1,8 @@
 //! Convolutions of one example.
 
 use super::{
-    ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, GradientSums, Left, RowContext,
+    ExampleBackward, ExampleForward, ExampleGradient, ExampleLayer, ExampleTrace, GradientSums,
+    RowContext,
 };
 use crate::blocked::pass::products::{Products, RowWeights};
 use crate::blocked::pass::scratch::{Grids, reserve};
@@ -14,14 +15,14 @@ use crate::network::precision::Precision;
 use std::ops::Range;
 
 impl ExampleLayer for Convolution {
-    fn forward(&self, row: RowContext<'_>, forth: ExampleForth<'_>) {
-        let ExampleForth {
+    fn forward(&self, row: RowContext<'_>, forward: ExampleForward<'_>) {
+        let ExampleForward {
             x,
             out,
             relu,
             grids,
             ..
-        } = forth;
+        } = forward;
         self.on(row).forward(row.weights, x, out, relu, grids);
     }
 
@@ -30,9 +31,10 @@ impl ExampleLayer for Convolution {
         self.on(row).turn(weight, pairs, turned);
     }
 
-    fn backward(&self, row: RowContext<'_>, back: ExampleBack<'_>) {
-        let (d, below) = (back.left.d, back.below);
-        self.on(row).backward(back.turned, d, below, back.grids);
+    fn backward(&self, row: RowContext<'_>, backward: ExampleBackward<'_>) {
+        let (d, below) = (backward.trace.d, backward.below);
+        self.on(row)
+            .backward(backward.turned, d, below, backward.grids);
     }
 
     fn gradient(&self) -> Option<&dyn ExampleGradient> {
@@ -52,8 +54,14 @@ impl ExampleGradient for Convolution {
         (0..lines).map(line).chain(self.bias.clone()).collect()
     }
 
-    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: GradientSums<'_>) {
-        self.on(row).parameters(piece, left, sums);
+    fn add(
+        &self,
+        row: RowContext<'_>,
+        piece: usize,
+        trace: ExampleTrace<'_>,
+        sums: GradientSums<'_>,
+    ) {
+        self.on(row).parameters(piece, trace, sums);
     }
 }
 
@@ -199,8 +207,8 @@ impl ConvolutionLayer<'_> {
     }
 
     /// Adds the gradient of line `part` of the window, or of the bias after the last line, to `sums`.
-    fn parameters(&self, part: usize, left: Left<'_>, sums: GradientSums<'_>) {
-        let (Left { x, d, .. }, GradientSums { sums, grids }) = (left, sums);
+    fn parameters(&self, part: usize, trace: ExampleTrace<'_>, sums: GradientSums<'_>) {
+        let (ExampleTrace { x, d, .. }, GradientSums { sums, grids }) = (trace, sums);
         let (layer, window) = (self.layer, &self.layer.window);
         let columns = layer.output.channels;
         if part == window.size.0 {

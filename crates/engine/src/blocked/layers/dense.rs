@@ -1,7 +1,7 @@
 //! Dense layers of a batch.
 
 use super::constant_columns::{Constant, ConstantProduct, PartedProduct};
-use super::{BatchBack, BatchContext, BatchForth, BatchLayer, Masks};
+use super::{BatchBackward, BatchContext, BatchForward, BatchLayer, Masks};
 use crate::blocked::pass::entry::Entry;
 use crate::blocked::pass::products::RowWeights;
 use crate::blocked::pass::scratch::{Buffers, reserve};
@@ -13,13 +13,13 @@ use crate::network::layer::{Dense, Node};
 use rayon::prelude::*;
 
 impl BatchLayer for Dense {
-    fn forward(&self, on: BatchContext<'_>, forth: BatchForth<'_>) {
-        on.dense(DenseNode::of(self, forth.node), forth);
+    fn forward(&self, on: BatchContext<'_>, forward: BatchForward<'_>) {
+        on.dense(DenseNode::of(self, forward.node), forward);
     }
 
-    fn backward(&self, on: BatchContext<'_>, back: BatchBack<'_, '_>) {
-        let d = back.memory.gradient(&back.io);
-        on.dense_back(self, d, back.io, back.buffers, back.sink);
+    fn backward(&self, on: BatchContext<'_>, backward: BatchBackward<'_, '_>) {
+        let d = backward.memory.gradient(&backward.io);
+        on.dense_back(self, d, backward.io, backward.buffers, backward.sink);
     }
 }
 
@@ -45,14 +45,14 @@ impl<'a> DenseNode<'a> {
 }
 
 impl BatchContext<'_> {
-    fn dense(&self, node: DenseNode<'_>, forth: BatchForth<'_>) {
-        let (layer, weights, masks) = (node.layer, forth.weights, forth.masks);
-        let y = forth.outputs;
+    fn dense(&self, node: DenseNode<'_>, forward: BatchForward<'_>) {
+        let (layer, weights, masks) = (node.layer, forward.weights, forward.masks);
+        let y = forward.outputs;
         let shape = [y.len() / layer.outputs, layer.inputs];
-        let [pairs, _] = &mut forth.buffers.pairs;
+        let [pairs, _] = &mut forward.buffers.pairs;
         let entry = self
             .products
-            .along_columns(forth.entry.of_places(layer), shape, pairs);
+            .along_columns(forward.entry.of_places(layer), shape, pairs);
         let product = |first: usize, y: &mut [f32]| {
             let entry = Entry {
                 offset: entry.offset + first * entry.stride,

@@ -1,6 +1,6 @@
 //! A vector for every token.
 
-use super::{BatchBack, BatchContext, BatchForth, BatchLayer};
+use super::{BatchBackward, BatchContext, BatchForward, BatchLayer};
 use crate::blocked::pass::entry::Entry;
 use crate::network::layer::Embedding;
 
@@ -11,22 +11,22 @@ fn token(entry: &Entry<'_>, index: usize, position: usize) -> usize {
 
 impl BatchLayer for Embedding {
     /// Writes the vectors of all tokens to `outputs` `[T, B, width]`.
-    fn forward(&self, _: BatchContext<'_>, forth: BatchForth<'_>) {
-        let outputs = forth.outputs;
+    fn forward(&self, _: BatchContext<'_>, forward: BatchForward<'_>) {
+        let outputs = forward.outputs;
         let batch = outputs.len() / (self.positions * self.width);
-        let vectors = &forth.weights.values[self.weight.clone()];
+        let vectors = &forward.weights.values[self.weight.clone()];
         for (at, output) in outputs.chunks_exact_mut(self.width).enumerate() {
-            let token = token(&forth.entry, at % batch, at / batch);
+            let token = token(&forward.entry, at % batch, at / batch);
             output.copy_from_slice(&vectors[token * self.width..][..self.width]);
         }
     }
 
     /// Adds up the gradients `[T, B, width]` of each token's vector, in the order of the positions. Tokens that do not occur have none, and
     /// are left alone where nothing else moves them.
-    fn backward(&self, on: BatchContext<'_>, back: BatchBack<'_, '_>) {
-        let BatchBack {
+    fn backward(&self, on: BatchContext<'_>, backward: BatchBackward<'_, '_>) {
+        let BatchBackward {
             memory, io, sink, ..
-        } = back;
+        } = backward;
         let (cpu, width, d) = (on.products.cpu, self.width, memory.gradient(&io));
         let mut places: Vec<(usize, usize)> = (0..self.positions * io.batch)
             .map(|at| (token(&io.entry, at % io.batch, at / io.batch), at))

@@ -1,7 +1,8 @@
 //! Group normalisation of one example.
 
 use super::{
-    ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, GradientSums, Left, RowContext,
+    ExampleBackward, ExampleForward, ExampleGradient, ExampleLayer, ExampleTrace, GradientSums,
+    RowContext,
 };
 use crate::blocked::pass::target::Target;
 use crate::cpu::Cpu;
@@ -15,16 +16,16 @@ impl ExampleLayer for GroupNorm {
         2 * self.groups + 2 * self.grid.channels
     }
 
-    fn forward(&self, row: RowContext<'_>, forth: ExampleForth<'_>) {
-        let ExampleForth { x, out, .. } = forth;
+    fn forward(&self, row: RowContext<'_>, forward: ExampleForward<'_>) {
+        let ExampleForward { x, out, .. } = forward;
         let x = &x[..out.len()];
         self.on(row)
-            .forward(row.weights.values, x, out, forth.relu, forth.kept);
+            .forward(row.weights.values, x, out, forward.relu, forward.kept);
     }
 
-    fn backward(&self, row: RowContext<'_>, back: ExampleBack<'_>) {
+    fn backward(&self, row: RowContext<'_>, backward: ExampleBackward<'_>) {
         self.on(row)
-            .backward(row.weights.values, back.left, back.below);
+            .backward(row.weights.values, backward.trace, backward.below);
     }
 
     fn gradient(&self) -> Option<&dyn ExampleGradient> {
@@ -42,8 +43,14 @@ impl ExampleGradient for GroupNorm {
         vec![self.weight.clone(), self.bias.clone()]
     }
 
-    fn add(&self, row: RowContext<'_>, piece: usize, left: Left<'_>, sums: GradientSums<'_>) {
-        self.on(row).parameters(piece, left.kept, sums.sums);
+    fn add(
+        &self,
+        row: RowContext<'_>,
+        piece: usize,
+        trace: ExampleTrace<'_>,
+        sums: GradientSums<'_>,
+    ) {
+        self.on(row).parameters(piece, trace.kept, sums.sums);
     }
 }
 
@@ -144,8 +151,8 @@ impl GroupNormLayer<'_> {
 
     /// The gradient by the input once [`GroupNormLayer::gradients`] are kept: with `x̂` the
     /// normalised input and `g = d · factor`, `inverse · (g − mean(g) − x̂ · mean(g · x̂))` over each group.
-    fn backward(&self, weights: &[f32], left: Left<'_>, below: Target<'_>) {
-        let Left { x, d, kept } = left;
+    fn backward(&self, weights: &[f32], trace: ExampleTrace<'_>, below: Target<'_>) {
+        let ExampleTrace { x, d, kept } = trace;
         let all = self.layer.grid.channels;
         let (means, inverses) = (self.spread(kept, 0), self.spread(kept, 1));
         let (factor, _) = self.parameters_of(weights);

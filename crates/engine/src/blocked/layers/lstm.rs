@@ -1,7 +1,7 @@
 //! Layers of long short-term memory. All positions' products with the input are one; the products with the state go from
 //! position to position.
 
-use super::{BatchBack, BatchContext, BatchForth, BatchLayer};
+use super::{BatchBackward, BatchContext, BatchForward, BatchLayer};
 use crate::blocked::pass::entry::Entry;
 use crate::blocked::pass::products::Products;
 use crate::blocked::pass::scratch::{Buffers, reserve};
@@ -16,36 +16,36 @@ impl BatchLayer for Lstm {
         5 * self.hidden * self.positions
     }
 
-    fn forward(&self, on: BatchContext<'_>, given: BatchForth<'_>) {
-        let forth = Forth {
+    fn forward(&self, on: BatchContext<'_>, given: BatchForward<'_>) {
+        let forward = Forward {
             products: on.products,
             layer: self,
         };
-        forth.run(given);
+        forward.run(given);
     }
 
-    fn backward(&self, on: BatchContext<'_>, returned: BatchBack<'_, '_>) {
-        let back = Back {
+    fn backward(&self, on: BatchContext<'_>, returned: BatchBackward<'_, '_>) {
+        let pass = Backward {
             products: on.products,
             layer: self,
             batch: returned.io.batch,
             pieces: on.pieces(),
         };
-        back.run(returned);
+        pass.run(returned);
     }
 }
 
-/// The way forth through one layer.
-struct Forth<'a> {
+/// The forward pass through one layer.
+struct Forward<'a> {
     products: Products<'a>,
     layer: &'a Lstm,
 }
 
-impl Forth<'_> {
+impl Forward<'_> {
     /// Writes the states `outputs` `[T, B, hidden]`; keeps the gates `[T, B, 4 hidden]` and the cells `[T, B, hidden]`.
-    fn run(&self, given: BatchForth<'_>) {
+    fn run(&self, given: BatchForward<'_>) {
         let Self { products, layer } = *self;
-        let BatchForth {
+        let BatchForward {
             weights,
             entry,
             outputs,
@@ -149,8 +149,8 @@ fn cells_forward(
     }
 }
 
-/// The way back through one layer.
-struct Back<'a> {
+/// The backward pass through one layer.
+struct Backward<'a> {
     products: Products<'a>,
     layer: &'a Lstm,
     batch: usize,
@@ -158,10 +158,10 @@ struct Back<'a> {
     pieces: usize,
 }
 
-impl Back<'_> {
+impl Backward<'_> {
     /// Turns the gates that were kept into the gradient by their sums, and hands on what follows from it.
-    fn run(&self, returned: BatchBack<'_, '_>) {
-        let BatchBack {
+    fn run(&self, returned: BatchBackward<'_, '_>) {
+        let BatchBackward {
             memory,
             io,
             buffers,
@@ -226,7 +226,7 @@ impl Back<'_> {
             let gates = &mut gates[first * wide..][..self.batch * wide];
             let (earlier, delta) = deltas.split_at_mut(position * size);
             let (memories, memory) = cells.split_at(position * size);
-            let back = CellsBack {
+            let cells = CellsBackward {
                 hidden,
                 cells: &memory[..size],
                 before: &memories[memories.len().saturating_sub(size)..],
@@ -234,7 +234,7 @@ impl Back<'_> {
             };
             products.cpu.instructions().vectorize(
                 #[inline(always)]
-                || back.run(gates, &mut carried),
+                || cells.run(gates, &mut carried),
             );
             let x = match products.precision {
                 Precision::F32 => &*gates,
@@ -339,8 +339,8 @@ fn packed<'b>(
     to
 }
 
-/// The way back through one position.
-struct CellsBack<'a> {
+/// The backward pass through one position.
+struct CellsBackward<'a> {
     hidden: usize,
     /// `[B, hidden]`.
     cells: &'a [f32],
@@ -350,7 +350,7 @@ struct CellsBack<'a> {
     deltas: &'a [f32],
 }
 
-impl CellsBack<'_> {
+impl CellsBackward<'_> {
     /// From `gates` to the gradient by their sums, in place of them; `carried` `[B, hidden]` is the gradient by the cells that
     /// the next position handed back, and becomes that for the one before.
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! Maxima over windows, of one example.
 
 use super::relu::rectify;
-use super::{ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, RowContext};
+use super::{ExampleBackward, ExampleForward, ExampleGradient, ExampleLayer, RowContext};
 use crate::blocked::pass::target::Target;
 use crate::kernels::{Maximum, MaximumBack};
 use crate::network::layer::MaxPool;
@@ -12,28 +12,28 @@ impl ExampleLayer for MaxPool {
         self.output.size()
     }
 
-    fn forward(&self, row: RowContext<'_>, forth: ExampleForth<'_>) {
+    fn forward(&self, row: RowContext<'_>, forward: ExampleForward<'_>) {
         let cpu = row.products.cpu;
         cpu.instructions().run(Maximum {
             layer: self,
-            x: &forth.x[..self.input.size()],
-            y: &mut *forth.out,
-            kept: &mut forth.kept[..self.output.size()],
+            x: &forward.x[..self.input.size()],
+            y: &mut *forward.out,
+            kept: &mut forward.kept[..self.output.size()],
         });
-        if forth.relu {
-            rectify(cpu, forth.out);
+        if forward.relu {
+            rectify(cpu, forward.out);
         }
     }
 
-    fn backward(&self, row: RowContext<'_>, back: ExampleBack<'_>) {
-        let Target { gradient, add } = back.below;
+    fn backward(&self, row: RowContext<'_>, backward: ExampleBackward<'_>) {
+        let Target { gradient, add } = backward.below;
         if !add {
             gradient.fill(0.0);
         }
         row.products.cpu.instructions().run(MaximumBack {
             layer: self,
-            kept: back.left.kept,
-            d: back.left.d,
+            kept: backward.trace.kept,
+            d: backward.trace.d,
             below: gradient,
         });
     }

@@ -1,4 +1,4 @@
-//! ReLU and its way back.
+//! ReLU and its backward pass.
 
 use crate::cpu::Cpu;
 

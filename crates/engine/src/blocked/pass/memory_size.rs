@@ -11,7 +11,7 @@ use crate::training::work::WorkloadSize;
 pub(crate) const CHUNK: usize = 96;
 
 impl Scratch {
-    /// Makes room for `batch` examples of `network`; for the way back as well if they are trained on.
+    /// Makes room for `batch` examples of `network`; for the backward pass as well if they are trained on.
     pub(crate) fn fit(&mut self, network: &Network, stages: &Stages, batch: usize, trains: bool) {
         let stages = &stages.stages;
         self.stages.resize_with(stages.len(), StageMemory::default);
@@ -56,7 +56,7 @@ pub(crate) fn floats(network: &Network, workload: &WorkloadSize<'_>) -> usize {
     both + back + rows * row + weights(network, &stages) + pairs
 }
 
-/// Floats of the weights that are held in another order on the way back, and of the sums of gradients over examples.
+/// Floats of the weights that are held in another order on the backward pass, and of the sums of gradients over examples.
 fn weights(network: &Network, stages: &Stages) -> usize {
     let (mut by_example, mut largest) = (0, 0);
     for stage in &stages.stages {

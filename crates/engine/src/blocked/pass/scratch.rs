@@ -12,7 +12,7 @@ pub(crate) struct StageMemory {
     pub(crate) outputs: Vec<f32>,
     /// Gradient of the loss with respect to the outputs, in the same layout; the last stage needs none.
     pub(crate) deltas: Vec<f32>,
-    /// What is needed on the way back, `[B, stage kept]`.
+    /// What is needed on the backward pass, `[B, stage kept]`.
     pub(crate) kept: Vec<f32>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Scratch {
 pub(crate) struct Buffers {
     /// A weight, transposed.
     pub(crate) transposed: Vec<f32>,
-    /// The weight of every node that goes example by example, turned for the way back.
+    /// The weight of every node that goes example by example, turned for the backward pass.
     pub(crate) turned: Vec<Vec<f32>>,
     pub(crate) grids: Grids,
     /// What a product reads in pairs, and what it multiplies that by.

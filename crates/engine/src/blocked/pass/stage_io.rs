@@ -1,4 +1,4 @@
-//! What goes in and out of a stage on the way back.
+//! What goes in and out of a stage on the backward pass.
 
 use super::entry::Entry;
 

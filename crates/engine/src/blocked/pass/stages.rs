@@ -25,7 +25,7 @@ pub(crate) struct Stage {
     pub(crate) width: usize,
     /// Where the output of each node begins within them.
     places: Vec<usize>,
-    /// Floats that the nodes keep of one example for the way back, and where those of each begin.
+    /// Floats that the nodes keep of one example for the backward pass, and where those of each begin.
     pub(crate) kept: usize,
     kept_places: Vec<usize>,
 }

@@ -3,7 +3,7 @@
 use crate::blocked::layers::dense::DenseNode;
 use crate::blocked::layers::fused_next_forward::pays;
 use crate::blocked::layers::relu::mask;
-use crate::blocked::layers::{BatchBack, Blocked};
+use crate::blocked::layers::{BatchBackward, Blocked};
 use crate::blocked::pass::entry::Entry;
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::scratch::{Scratch, StageMemory};
@@ -55,7 +55,7 @@ impl Passes<'_> {
                 on.step_ahead(DenseNode::of(layer, node), &product, next, outputs, sink);
                 continue;
             }
-            let back = BatchBack {
+            let back = BatchBackward {
                 memory,
                 io,
                 buffers: &mut *buffers,

@@ -2,8 +2,8 @@
 
 use crate::blocked::layers::relu::mask;
 use crate::blocked::layers::{
-    Blocked, ExampleBack, ExampleForth, ExampleGradient, ExampleLayer, GradientSums, Left, Masks,
-    RowContext,
+    Blocked, ExampleBackward, ExampleForward, ExampleGradient, ExampleLayer, ExampleTrace,
+    GradientSums, Masks, RowContext,
 };
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::products::RowWeights;
@@ -32,7 +32,7 @@ struct Trace<'a> {
     block: &'a [f32],
 }
 
-/// What one example left on its way forth and back.
+/// What one example left on its forward pass and back.
 #[derive(Debug, Clone, Copy)]
 struct Traces<'a> {
     trace: Trace<'a>,
@@ -41,7 +41,7 @@ struct Traces<'a> {
     kept: &'a [f32],
 }
 
-/// What all examples need on their way back.
+/// What all examples need on their backward pass.
 #[derive(Debug, Clone, Copy)]
 struct Turned<'a> {
     /// Weights of the layers, turned where they need them so.
@@ -91,7 +91,7 @@ impl<'a> ByExample<'a> {
                 Source::Example => input,
                 Source::Node(source) => &done[self.range(source)],
             };
-            let forth = ExampleForth {
+            let forward = ExampleForward {
                 x: read(node.source),
                 added: node.layer.added().map_or(&[], read),
                 relu: node.relu,
@@ -99,7 +99,7 @@ impl<'a> ByExample<'a> {
                 kept: &mut kept[self.kept_from(index)..],
                 grids: &mut *grids,
             };
-            layer.forward(self.row, forth);
+            layer.forward(self.row, forward);
             if let Some((masks, left_out)) = masks.zip(node.dropout) {
                 let first = masks.first * node.output.size();
                 self.row.products.cpu.instructions().vectorize(
@@ -146,8 +146,8 @@ impl<'a> ByExample<'a> {
             let Source::Node(source) = node.source else {
                 continue;
             };
-            let back = ExampleBack {
-                left: Left { x, d, kept },
+            let back = ExampleBackward {
+                trace: ExampleTrace { x, d, kept },
                 turned: &turned.weights[index - self.stage.nodes.start],
                 below: self.target(below, source),
                 grids: &mut *grids,
@@ -161,12 +161,12 @@ impl<'a> ByExample<'a> {
 
     /// Adds one example's gradient of the parameters of `piece` to `sums`.
     fn parameters(&self, piece: &ParameterPiece<'_>, of: Traces<'_>, sums: GradientSums<'_>) {
-        let left = Left {
+        let trace = ExampleTrace {
             x: self.read(&self.nodes[piece.node], of.trace),
             d: &of.deltas[self.range(piece.node)],
             kept: &of.kept[self.kept_from(piece.node)..],
         };
-        piece.gradient.add(self.row, piece.part, left, sums);
+        piece.gradient.add(self.row, piece.part, trace, sums);
     }
 
     /// Where the gradient by what `node` gives lies in a block of `gradients`.
@@ -201,7 +201,7 @@ impl<'a> ByExample<'a> {
         pieces.collect()
     }
 
-    /// Turns the weights of all layers for the way back.
+    /// Turns the weights of all layers for the backward pass.
     fn turn(&self, pairs: &mut Vec<f32>, turned: &mut Vec<Vec<f32>>) {
         turned.resize_with(turned.len().max(self.stage.nodes.len()), Vec::new);
         let nodes = self.nodes[self.stage.nodes.clone()].iter();
@@ -235,7 +235,7 @@ impl Passes<'_> {
         }
     }
 
-    /// The way back through a stage of layers over grids. The gradients of the parameters are added up in the order of
+    /// The backward pass through a stage of layers over grids. The gradients of the parameters are added up in the order of
     /// the examples, whether threads share them or not.
     pub(crate) fn examples_back(
         &self,

@@ -2,7 +2,7 @@
 
 use super::by_example::{ByExample, of_examples};
 use crate::blocked::layers::dense::DenseNode;
-use crate::blocked::layers::{BatchForth, Blocked, Masks};
+use crate::blocked::layers::{BatchForward, Blocked, Masks};
 use crate::blocked::pass::entry::Entry;
 use crate::blocked::pass::inputs::Inputs;
 use crate::blocked::pass::passes::Passes;
@@ -51,7 +51,7 @@ impl Passes<'_> {
                     self.batch().leave_out(node, 0, outputs, batch.masks);
                 }
                 (Blocked::Whole(layer), _) => {
-                    let forth = BatchForth {
+                    let forward = BatchForward {
                         node,
                         weights,
                         entry,
@@ -60,7 +60,7 @@ impl Passes<'_> {
                         kept: &mut memory.kept,
                         buffers: &mut *buffers,
                     };
-                    layer.forward(self.batch(), forth);
+                    layer.forward(self.batch(), forward);
                 }
                 (Blocked::ByExample(_), _) => {
                     let layers = self.by_example(stage, weights);

@@ -1,6 +1,6 @@
 //! What is added to the gradients of local steps: the correction of a method, and a pull to an anchor.
 
-use crate::backend::rows::{Rows, on};
+use crate::backend::rows::{Rows, downcast};
 use crate::backend::trainer::TrainedRows;
 use crate::error::EngineError;
 use crate::processor::host_rows::HostRows;
@@ -32,7 +32,7 @@ impl<'a> Terms<'a> {
     /// # Errors
     /// If they lie on another device.
     pub(crate) fn of(rows: &TrainedRows<'a>) -> Result<Self, EngineError> {
-        let values = |rows: &'a dyn Rows| on::<HostRows>("train", rows).map(HostRows::values);
+        let values = |rows: &'a dyn Rows| downcast::<HostRows>("train", rows).map(HostRows::values);
         let anchor = rows
             .anchor
             .map(|anchor| Ok((values(anchor.rows)?, anchor.mu)));

@@ -1,4 +1,4 @@
-//! One pass of a user's own model, and the way back.
+//! One pass of a user's own model, and the backward pass.
 
 use super::body::Own;
 use super::parameters::Parameters;

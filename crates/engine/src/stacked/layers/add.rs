@@ -1,7 +1,7 @@
-//! The sum of what two nodes give, and the way back to each.
+//! The sum of what two nodes give, and the backward pass to each.
 
 use super::relu::rectified_one;
-use super::{Back, Forth, StackedLayer};
+use super::{Backward, Forward, StackedLayer};
 use crate::network::layer::Add;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::line;
@@ -53,19 +53,19 @@ fn pass_kernel(
 }
 
 impl StackedLayer for Add {
-    fn forward(&self, forth: &Forth<'_>) {
-        let first = forth.own_inputs();
+    fn forward(&self, forward: &Forward<'_>) {
+        let first = forward.own_inputs();
         let sum = Sum {
             first,
-            second: forth.added.expect("a sum reads two nodes"),
+            second: forward.added.expect("a sum reads two nodes"),
             size: first.meta.shape()[2],
-            relu: forth.relu,
+            relu: forward.relu,
         };
-        sum.launch(forth.flow.part, forth.outputs);
+        sum.launch(forward.flow.part, forward.outputs);
     }
 
     /// Nodes hand the gradient by a sum on themselves.
-    fn backward(&self, _: &Back<'_>) {}
+    fn backward(&self, _: &Backward<'_>) {}
 }
 
 /// A sum to launch.

@@ -9,31 +9,31 @@ mod outer_tiles;
 mod span;
 
 use super::arena::StackArena;
-use super::{Back, Forth, StackedLayer};
+use super::{Backward, Forward, StackedLayer};
 use crate::network::layer::Convolution;
 use convolve::Convolve;
 use convolve_delta::convolve_delta;
 use convolve_outer::convolve_outer;
 
 impl StackedLayer for Convolution {
-    fn forward(&self, forth: &Forth<'_>) {
-        let StackArena { models, width } = forth.flow.arena();
+    fn forward(&self, forward: &Forward<'_>) {
+        let StackArena { models, width } = forward.flow.arena();
         let convolve = Convolve {
             models,
             width,
             layer: self,
-            inputs: forth.inputs,
-            shared: forth.shared,
-            relu: forth.relu,
+            inputs: forward.inputs,
+            shared: forward.shared,
+            relu: forward.relu,
         };
-        convolve.launch(forth.flow.part, forth.outputs);
+        convolve.launch(forward.flow.part, forward.outputs);
     }
 
-    fn backward(&self, back: &Back<'_>) {
-        let (arena, part) = (back.flow.arena(), back.flow.part);
-        if let Some(below) = &back.below {
-            convolve_delta(arena, self, back.above, below, part);
+    fn backward(&self, backward: &Backward<'_>) {
+        let (arena, part) = (backward.flow.arena(), backward.flow.part);
+        if let Some(below) = &backward.below {
+            convolve_delta(arena, self, backward.above, below, part);
         }
-        convolve_outer(self, back.inputs, back.above, back.sink, part);
+        convolve_outer(self, backward.inputs, backward.above, backward.sink, part);
     }
 }

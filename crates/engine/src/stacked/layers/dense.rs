@@ -7,7 +7,7 @@ pub(crate) mod outer;
 mod outer_staged;
 
 use super::arena::StackArena;
-use super::{Back, Forth, StackedLayer};
+use super::{Backward, Forward, StackedLayer};
 use crate::network::layer::Dense;
 use affine::Affine;
 use burn_cubecl::tensor::CubeTensor;
@@ -22,17 +22,17 @@ impl Dense {
 }
 
 impl StackedLayer for Dense {
-    fn forward(&self, forth: &Forth<'_>) {
-        forth.multiply(self, forth.relu, forth.outputs);
+    fn forward(&self, forward: &Forward<'_>) {
+        forward.multiply(self, forward.relu, forward.outputs);
     }
 
-    fn backward(&self, back: &Back<'_>) {
-        back.send(self, back.above);
-        back.keep(self, back.inputs, back.above, 0);
+    fn backward(&self, backward: &Backward<'_>) {
+        backward.send(self, backward.above);
+        backward.keep(self, backward.inputs, backward.above, 0);
     }
 }
 
-impl Forth<'_> {
+impl Forward<'_> {
     /// Writes the product of what is read with `layer` to `outputs`.
     pub(super) fn multiply(&self, layer: &Dense, relu: bool, outputs: &CubeTensor) {
         let StackArena { models, width } = self.flow.arena();
@@ -48,7 +48,7 @@ impl Forth<'_> {
     }
 }
 
-impl Back<'_> {
+impl Backward<'_> {
     /// Sends the gradient `above` by what `layer` gave on to what was read.
     pub(super) fn send(&self, layer: &Dense, above: &CubeTensor) {
         if let Some(below) = &self.below {

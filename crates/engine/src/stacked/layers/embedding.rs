@@ -1,7 +1,7 @@
 //! A vector for every token of all rows.
 
 use super::embedding_gradient::{EmbeddingGradient, strings};
-use super::{Back, Forth, Stackable, StackedLayer};
+use super::{Backward, Forward, Stackable, StackedLayer};
 use crate::network::layer::Embedding;
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, has};
@@ -80,24 +80,24 @@ struct StackedEmbedding {
 }
 
 impl StackedLayer for StackedEmbedding {
-    fn forward(&self, forth: &Forth<'_>) {
+    fn forward(&self, forward: &Forward<'_>) {
         let embed = Embed {
-            arena: forth.flow.arena(),
+            arena: forward.flow.arena(),
             embedding: &self.embedding,
-            tokens: forth.inputs,
-            shared: forth.shared,
+            tokens: forward.inputs,
+            shared: forward.shared,
         };
-        embed.launch(forth.flow.part, forth.outputs);
+        embed.launch(forward.flow.part, forward.outputs);
     }
 
-    fn backward(&self, back: &Back<'_>) {
+    fn backward(&self, backward: &Backward<'_>) {
         let gradient = EmbeddingGradient {
             embedding: &self.embedding,
-            tokens: back.inputs,
-            deltas: back.above,
+            tokens: backward.inputs,
+            deltas: backward.above,
             strings: &self.strings,
         };
-        gradient.launch(back.sink, back.flow.part);
+        gradient.launch(backward.sink, backward.flow.part);
     }
 }
 

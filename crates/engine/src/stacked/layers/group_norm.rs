@@ -6,7 +6,7 @@
 
 use super::group_norm_delta::NormDelta;
 use super::relu::rectified;
-use super::{Back, Forth, Stackable, StackedLayer};
+use super::{Backward, Forward, Stackable, StackedLayer};
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, has};
@@ -152,34 +152,34 @@ struct StackedNorm {
 }
 
 impl StackedLayer for StackedNorm {
-    fn forward(&self, forth: &Forth<'_>) {
+    fn forward(&self, forward: &Forward<'_>) {
         let normalise = Normalise {
-            arena: forth.flow.arena(),
+            arena: forward.flow.arena(),
             norm: &self.norm,
-            inputs: forth.own_inputs(),
-            relu: forth.relu,
+            inputs: forward.own_inputs(),
+            relu: forward.relu,
         };
-        normalise.launch(forth.flow.part, forth.outputs, &self.norms);
+        normalise.launch(forward.flow.part, forward.outputs, &self.norms);
     }
 
-    fn backward(&self, back: &Back<'_>) {
-        let (arena, part) = (back.flow.arena(), back.flow.part);
+    fn backward(&self, backward: &Backward<'_>) {
+        let (arena, part) = (backward.flow.arena(), backward.flow.part);
         let delta = NormDelta {
             norm: &self.norm,
-            inputs: back.inputs,
-            above: back.above,
+            inputs: backward.inputs,
+            above: backward.above,
         };
-        let below = back.below.as_ref();
+        let below = backward.below.as_ref();
         let below = below.expect("layers without products read no examples");
         delta.send(&self.norms, arena, below, part);
-        delta.outer(&self.norms, back.sink, part);
+        delta.outer(&self.norms, backward.sink, part);
     }
 }
 
-/// What a normalisation keeps of a pass for the way back.
+/// What a normalisation keeps of a pass for the backward pass.
 #[derive(Debug)]
 pub(crate) struct Norms {
-    /// Two sums of gradients per channel on the way back, those of a vector of channels side by side: `[rows, examples, channels / vector, 2,
+    /// Two sums of gradients per channel on the backward pass, those of a vector of channels side by side: `[rows, examples, channels / vector, 2,
     /// vector]`.
     pub(crate) channels: CubeTensor,
     /// Mean and inverse deviation of every group, `[rows, examples, groups, 2]`.

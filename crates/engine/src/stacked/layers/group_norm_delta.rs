@@ -1,4 +1,4 @@
-//! The way back through group normalisation: with `x̂` the normalised input and `g = δ · w[c]`,
+//! The backward pass through group normalisation: with `x̂` the normalised input and `g = δ · w[c]`,
 //! `δx = (g − mean(g) − x̂ · mean(g · x̂)) / √(variance + ε)`, `∂w[c] = Σ δ · x̂`, `∂b[c] = Σ δ`.
 
 use super::group_norm::{NormAt, Norms, argument, vector_of};
@@ -330,16 +330,16 @@ mod tests {
                 relu: false,
             };
             normalise.launch(&part, &outputs, &kept);
-            let back = NormDelta {
+            let delta = NormDelta {
                 norm: &norm,
                 inputs: &inputs,
                 above: &above,
             };
             SentGradient::new(x.len()).check(&gpu, &batch, &values, |below| {
-                back.send(&kept, arena, below, &part);
+                delta.send(&kept, arena, below, &part);
             });
             let sink = GradientSink::writing(&found, width);
-            back.outer(&kept, &sink.piece(!add), &part);
+            delta.outer(&kept, &sink.piece(!add), &part);
             expect_close(&download::<f32>(found), &gradients, 1e-4);
         }
     }

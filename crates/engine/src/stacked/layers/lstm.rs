@@ -5,7 +5,7 @@
 //! does for a layer.
 
 use super::lstm_staged::{Staging, lstm_staged_kernel};
-use super::{Back, Forth, Stackable, StackedLayer};
+use super::{Backward, Forward, Stackable, StackedLayer};
 use crate::network::layer::{Dense, Lstm};
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
@@ -212,34 +212,34 @@ struct StackedLstm {
 
 impl StackedLayer for StackedLstm {
     /// The product with what the layer reads at all positions, then position after position.
-    fn forward(&self, forth: &Forth<'_>) {
+    fn forward(&self, forward: &Forward<'_>) {
         let [product, _] = products(&self.lstm);
-        forth.multiply(&product, false, &self.recurrence.gates);
-        let (arena, part) = (forth.flow.arena(), forth.flow.part);
+        forward.multiply(&product, false, &self.recurrence.gates);
+        let (arena, part) = (forward.flow.arena(), forward.flow.part);
         self.recurrence
-            .forward(arena, &self.lstm, forth.outputs, part);
+            .forward(arena, &self.lstm, forward.outputs, part);
     }
 
-    fn backward(&self, back: &Back<'_>) {
-        let (arena, part) = (back.flow.arena(), back.flow.part);
+    fn backward(&self, backward: &Backward<'_>) {
+        let (arena, part) = (backward.flow.arena(), backward.flow.part);
         self.recurrence
-            .backward(arena, &self.lstm, back.above, part);
+            .backward(arena, &self.lstm, backward.above, part);
         let (gates, [input, hidden]) = (&self.recurrence.gates, products(&self.lstm));
-        back.send(&input, gates);
-        back.keep(&input, back.inputs, gates, 0);
-        back.keep(&hidden, back.outputs, gates, 1);
+        backward.send(&input, gates);
+        backward.keep(&input, backward.inputs, gates, 0);
+        backward.keep(&hidden, backward.outputs, gates, 1);
     }
 }
 
-/// What a recurrent layer keeps of a pass for the way back.
+/// What a recurrent layer keeps of a pass for the backward pass.
 #[derive(Debug)]
 pub(crate) struct Recurrence {
-    /// `[rows, examples, positions, 4, hidden]`: the gates, and after the way back the gradient by what they were before
+    /// `[rows, examples, positions, 4, hidden]`: the gates, and after the backward pass the gradient by what they were before
     /// they were applied.
     pub(crate) gates: CubeTensor,
     /// `[rows, examples, positions, hidden]`.
     pub(crate) cells: CubeTensor,
-    /// What the way back carries from a position to the one before, `[rows, examples, hidden]`.
+    /// What the backward pass carries from a position to the one before, `[rows, examples, hidden]`.
     pub(crate) carried: CubeTensor,
 }
 

@@ -1,4 +1,4 @@
-//! The way back through the positions of a recurrent layer, as [`super::lstm`] goes forward: with `δh = δ + δ'(i, f, g, o) · Uᵀ`, the second being that of
+//! The backward pass through the positions of a recurrent layer, as [`super::lstm`] goes forward: with `δh = δ + δ'(i, f, g, o) · Uᵀ`, the second being that of
 //! the position after, `δc = δh · o · (1 − tanh² c) + δc' · f'`, and from both the gradients by the gates.
 
 use super::lstm::{LstmAt, Recurrence, StateAt, argument, tanh};

@@ -1,4 +1,4 @@
-//! The way back through the positions of a recurrent layer as in [`super::lstm_delta`], with the gradients by the gates of the position
+//! The backward pass through the positions of a recurrent layer as in [`super::lstm_delta`], with the gradients by the gates of the position
 //! after in memory that the units of a cube share.
 
 use super::lstm::{LstmAt, tanh};

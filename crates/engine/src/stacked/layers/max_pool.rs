@@ -1,8 +1,8 @@
-//! The largest number of each window of all rows, and the way back to where it stood.
+//! The largest number of each window of all rows, and the backward pass to where it stood.
 
 use super::relu::rectified;
 use super::window::{self, WindowAt, place_at};
-use super::{Back, Forth, Stackable, StackedLayer};
+use super::{Backward, Forward, Stackable, StackedLayer};
 use crate::network::layer::MaxPool;
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, has};
@@ -147,24 +147,24 @@ struct StackedPool {
 }
 
 impl StackedLayer for StackedPool {
-    fn forward(&self, forth: &Forth<'_>) {
+    fn forward(&self, forward: &Forward<'_>) {
         let maxima = Maxima {
             pool: &self.pool,
-            inputs: forth.own_inputs(),
-            relu: forth.relu,
+            inputs: forward.own_inputs(),
+            relu: forward.relu,
         };
-        maxima.launch(forth.flow.part, forth.outputs, &self.chosen);
+        maxima.launch(forward.flow.part, forward.outputs, &self.chosen);
     }
 
-    fn backward(&self, back: &Back<'_>) {
-        if let Some(below) = &back.below {
+    fn backward(&self, backward: &Backward<'_>) {
+        if let Some(below) = &backward.below {
             let delta = MaximaDelta {
                 pool: &self.pool,
-                above: back.above,
+                above: backward.above,
                 chosen: &self.chosen,
-                outputs: back.outputs,
+                outputs: backward.outputs,
             };
-            delta.send(below, back.flow.part);
+            delta.send(below, backward.flow.part);
         }
     }
 }
@@ -337,13 +337,13 @@ mod tests {
             maxima.launch(&batch.part(&counts), &found, &chosen);
             assert_eq!(download::<f32>(found.clone()), outputs);
             sent.check(&gpu, &batch, &values, |below| {
-                let back = MaximaDelta {
+                let delta = MaximaDelta {
                     pool: &pool,
                     above: &above,
                     chosen: &chosen,
                     outputs: &found,
                 };
-                back.send(below, &batch.part(&counts));
+                delta.send(below, &batch.part(&counts));
             });
         }
     }

@@ -1,8 +1,8 @@
 //! Layers that make one vector of all places of an example: the mean over a grid, the last position of a sequence; and the
-//! way back.
+//! backward pass.
 
 use super::relu::rectified_one;
-use super::{Back, Forth, StackedLayer};
+use super::{Backward, Forward, StackedLayer};
 use crate::network::layer::{Grid, Last, MeanPool};
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::line;
@@ -31,34 +31,40 @@ impl OverPlaces {
 }
 
 impl StackedLayer for MeanPool {
-    fn forward(&self, forth: &Forth<'_>) {
-        OverPlaces::Mean.forth(&self.grid, forth);
+    fn forward(&self, forward: &Forward<'_>) {
+        OverPlaces::Mean.run(&self.grid, forward);
     }
 
-    fn backward(&self, back: &Back<'_>) {
-        OverPlaces::Mean.back(&self.grid, back);
+    fn backward(&self, backward: &Backward<'_>) {
+        OverPlaces::Mean.run_back(&self.grid, backward);
     }
 }
 
 impl StackedLayer for Last {
-    fn forward(&self, forth: &Forth<'_>) {
-        OverPlaces::Last.forth(&self.grid, forth);
+    fn forward(&self, forward: &Forward<'_>) {
+        OverPlaces::Last.run(&self.grid, forward);
     }
 
-    fn backward(&self, back: &Back<'_>) {
-        OverPlaces::Last.back(&self.grid, back);
+    fn backward(&self, backward: &Backward<'_>) {
+        OverPlaces::Last.run_back(&self.grid, backward);
     }
 }
 
 impl OverPlaces {
-    fn forth(self, grid: &Grid, forth: &Forth<'_>) {
-        let inputs = forth.own_inputs();
-        self.forward(grid, inputs, forth.outputs, forth.flow.part, forth.relu);
+    fn run(self, grid: &Grid, forward: &Forward<'_>) {
+        let inputs = forward.own_inputs();
+        self.forward(
+            grid,
+            inputs,
+            forward.outputs,
+            forward.flow.part,
+            forward.relu,
+        );
     }
 
-    fn back(self, grid: &Grid, back: &Back<'_>) {
-        if let Some(below) = &back.below {
-            self.backward(grid, back.above, below, back.flow.part);
+    fn run_back(self, grid: &Grid, backward: &Backward<'_>) {
+        if let Some(below) = &backward.below {
+            self.backward(grid, backward.above, below, backward.flow.part);
         }
     }
 }

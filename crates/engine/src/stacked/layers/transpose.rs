@@ -1,4 +1,4 @@
-//! The weights of a layer with inputs and outputs exchanged, so that the way back reads them as the way forth does.
+//! The weights of a layer with inputs and outputs exchanged, so that the backward pass reads them as the forward pass does.
 
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::launch::{line, vector_size};

@@ -6,7 +6,7 @@ use crate::network::layer::Source;
 use crate::stacked::gradients::gradient_aliasing::is_handed;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient};
 use crate::stacked::gradients::sink::GradientSink;
-use crate::stacked::layers::Back;
+use crate::stacked::layers::Backward;
 use crate::stacked::layers::add::pass;
 
 impl Workspace {
@@ -22,7 +22,7 @@ impl Workspace {
                     }
                 }
             }
-            buffers.layer.backward(&Back {
+            buffers.layer.backward(&Backward {
                 flow,
                 inputs: self.output(node.source),
                 outputs: &buffers.output,

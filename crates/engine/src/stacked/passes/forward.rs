@@ -2,14 +2,14 @@
 
 use super::flow::Flow;
 use super::workspace::Workspace;
-use crate::stacked::layers::Forth;
+use crate::stacked::layers::Forward;
 
 impl Workspace {
     /// Runs `input` through the network, leaving out what `flow` says; what the loss is taken of is in
     /// [`Workspace::last`] afterwards.
     pub(crate) fn forward(&self, flow: &Flow<'_>) {
         for (node, buffers) in flow.network.nodes().iter().zip(&self.nodes) {
-            buffers.layer.forward(&Forth {
+            buffers.layer.forward(&Forward {
                 flow,
                 inputs: self.output(node.source),
                 shared: self.is_shared(node.source),

@@ -23,7 +23,7 @@ pub(crate) fn own_of(network: &Network) -> Option<&Own> {
     body.downcast_ref()
 }
 
-/// Outputs of a block of rows, and the way back from them.
+/// Outputs of a block of rows, and the backward pass from them.
 pub(crate) struct BlockPass {
     tape: Tape,
     /// `[rows, examples, C]`; once judged, the gradient of the losses by them.
@@ -49,7 +49,7 @@ impl Workspace {
             blocks.map(|block| contiguous(arena.clone().narrow(1, block.offset, block.size())));
         let tape = own.tape(views.collect(), self.examples_of(flow), tracked)?;
         let outputs = cube(tape.outputs());
-        // They are judged in place, while the way back may need them as they were.
+        // They are judged in place, while the backward pass may need them as they were.
         let outputs = match outputs.can_mut() {
             true => outputs,
             false => outputs.copy(),

@@ -29,7 +29,7 @@ pub(crate) struct NodeBuffers {
     pub(crate) output: CubeTensor,
     /// The gradient by what it gives, or that by the sum that hands it on; none for the last, and without training.
     pub(crate) delta: Option<CubeTensor>,
-    /// Its layer, with what that keeps for the way back besides what it gives.
+    /// Its layer, with what that keeps for the backward pass besides what it gives.
     pub(crate) layer: Box<dyn StackedLayer>,
 }
 
@@ -51,7 +51,7 @@ fn sizes(network: &Network, training: bool) -> Vec<usize> {
     nodes.chain([network.inputs()]).collect()
 }
 
-/// Weights of a row that the way back transposes at once: those of the layer that has most of them.
+/// Weights of a row that the backward pass transposes at once: those of the layer that has most of them.
 fn transposed(network: &Network) -> usize {
     let reading = network.nodes().iter();
     let reading = reading.filter(|node| node.source != Source::Example);

@@ -88,7 +88,7 @@ fn collect_kernel<N: Size>(
     }
 }
 
-/// The way back.
+/// The backward pass.
 #[cube(launch)]
 fn spread_kernel<N: Size>(
     from: &[Vector<f32, N>],

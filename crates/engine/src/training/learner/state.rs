@@ -36,7 +36,7 @@ impl Learner {
     /// Whether a learner of the same clients, examples and device kind can be in `state`.
     pub fn fits(&self, state: &LearnerState) -> bool {
         let on_device = state.on_device.as_ref();
-        let is_kept = on_device.is_none_or(|losses| self.trainer.keeps(losses));
+        let is_kept = on_device.is_none_or(|losses| self.trainer.can_restore(losses));
         let is_within = |position: &Position| position.is_within(&self.problem.partition);
         is_kept
             && state.positions.iter().all(is_within)

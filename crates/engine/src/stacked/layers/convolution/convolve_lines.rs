@@ -277,7 +277,7 @@ pub(crate) fn convolve_lines_kernel<N: Size, M: Size>(
     }
 }
 
-/// The way back of windows that move by one place, which is a convolution of what comes back with the window turned round: each
+/// The backward pass of windows that move by one place, which is a convolution of what comes back with the window turned round: each
 /// unit holds some neighbouring places by some vectors of channels.
 #[cube(launch)]
 pub(crate) fn convolve_delta_lines_kernel<N: Size, M: Size>(
