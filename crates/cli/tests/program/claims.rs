@@ -160,6 +160,37 @@ fn runs_are_chosen_by_the_beginnings_of_their_ids() {
 }
 
 #[test]
+fn runs_are_chosen_by_their_settings() {
+    let sandbox = Sandbox::new();
+    sandbox.write("many.yaml", MANY);
+    let plans = sandbox.says("plan many.yaml --json").ended_with(0).json();
+    let id = |place: usize| plans[place]["id"].as_str().unwrap();
+    let chosen = |only: &str| {
+        let lines = sandbox.says(&format!("run many.yaml {only} --json"));
+        let lines = lines.ended_with(0).json();
+        let ids = lines
+            .iter()
+            .map(|line| line["id"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    // The rate changes fastest: five runs of each seed.
+    let settings = "--only seed=1,7 --only learning_rate=0.02";
+    assert_eq!(chosen(settings), [id(1), id(31)]);
+    let ids = format!("--only {},{} --only seed=7", id(4), id(30));
+    assert_eq!(chosen(&ids), [id(30)]);
+    for (only, complaint) in [
+        ("seed=11", "11"),
+        ("sead=1", "no setting is called `sead`"),
+        ("learning_rate=", "learning_rate"),
+    ] {
+        sandbox
+            .says(&format!("run many.yaml --only {only}"))
+            .ended_with(2)
+            .complained_of(&["--only: ", complaint]);
+    }
+}
+
+#[test]
 fn a_killed_process_costs_no_run() {
     let sandbox = Sandbox::new();
     sandbox.write("long.yaml", LONG);
