@@ -5,6 +5,7 @@
 //! of them. [`schema`] describes all settings from the types that read them.
 
 pub(crate) mod brief;
+pub(crate) mod budget;
 pub(crate) mod client_view;
 mod decode_error;
 pub(crate) mod edge_list;

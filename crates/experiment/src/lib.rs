@@ -40,6 +40,7 @@ pub mod results;
 mod run;
 
 pub use config::brief::brief;
+pub use config::budget::Budget;
 pub use config::client_view::ClientView;
 pub use config::edge_list::{nodes_of_edge_lists, with_edge_lists, with_weight_list};
 pub use config::error::{ConfigError, MOST_MISTAKES};

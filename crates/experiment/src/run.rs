@@ -180,7 +180,7 @@ fn rounds(
         observer.record(journal.record(state)?);
     }
     let rounds = journal.plan().config.rounds;
-    while state.round() < rounds {
+    while !state.is_done() {
         if stop.load(Ordering::Relaxed) {
             journal.save(state)?;
             return Ok(Ending::Interrupted);

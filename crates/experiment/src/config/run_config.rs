@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::config::budget::Budget;
 use crate::config::client_view::ClientView;
 use crate::config::error::ConfigError;
 use crate::config::initial_models::InitialModels;
@@ -69,6 +70,9 @@ pub struct RunConfig {
     /// Communication rounds.
     #[schemars(extend("unit" = "rounds"))]
     pub rounds: usize,
+    /// What the run may spend before it ends; as much as its rounds take if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// Who cannot finish a round's work in time; nobody if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stragglers: Option<Stragglers>,

@@ -28,7 +28,15 @@ pub(crate) fn values(run: &Resolved<'_>) -> Vec<ConfigError> {
 
 /// What is wrong with those values that stand for themselves, whatever the others are.
 pub(crate) fn single_values(run: &Resolved<'_>) -> Vec<ConfigError> {
-    let checks = [name, rounds, evaluations, checkpoints, targets, dataset];
+    let checks = [
+        name,
+        rounds,
+        budget,
+        evaluations,
+        checkpoints,
+        targets,
+        dataset,
+    ];
     let checks = checks.iter().map(|check| check(run));
     checks.filter_map(Result::err).collect()
 }
@@ -48,6 +56,28 @@ fn name(run: &Resolved<'_>) -> Result<(), ConfigError> {
 fn rounds(run: &Resolved<'_>) -> Result<(), ConfigError> {
     match run.config.rounds {
         0 => Err(run.wrong("rounds", 0, "at least 1")),
+        _ => Ok(()),
+    }
+}
+
+fn budget(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let Some(budget) = &run.config.budget else {
+        return Ok(());
+    };
+    let parts = [("seconds", budget.seconds), ("bytes", budget.bytes)];
+    for (part, most) in parts {
+        let is_wrong = |most: &f64| !(most.is_finite() && *most > 0.0);
+        if let Some(most) = most.filter(is_wrong) {
+            let needed = "a number above 0";
+            return Err(run.wrong(&format!("budget.{part}"), most, needed));
+        }
+    }
+    match (budget.seconds, budget.bytes, &run.config.network) {
+        (None, None, _) => Err(run.wrong("budget", "nothing", "`seconds`, `bytes` or both")),
+        (Some(seconds), _, None) => {
+            let needed = "a `network`, as no time is simulated without one";
+            Err(run.wrong("budget.seconds", seconds, needed))
+        }
         _ => Ok(()),
     }
 }

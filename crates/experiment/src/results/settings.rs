@@ -4,6 +4,7 @@ use meshfold_topology::{Topology, Weights};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::config::budget::Budget;
 use crate::config::excerpt::line_number;
 use crate::config::tree::Node;
 
@@ -81,6 +82,11 @@ impl Settings {
         self.get("rounds")
             .as_u64()
             .and_then(|rounds| usize::try_from(rounds).ok())
+    }
+
+    /// What the run may spend before it ends, if that is limited.
+    pub fn budget(&self) -> Option<Budget> {
+        typed(self.get("budget"))
     }
 
     /// How many clients the partition names.

@@ -61,6 +61,15 @@ pub(crate) struct EvaluationResult {
     own_labels: Option<Vec<f64>>,
 }
 
+/// When models are judged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct When {
+    /// Rounds done.
+    pub(crate) round: usize,
+    /// Whether no round is left.
+    pub(crate) is_last: bool,
+}
+
 impl Judge {
     /// The judge of a run over `rounds` rounds. If not all examples are asked for, the subset is drawn once, so that all
     /// records but the last are of the same examples.
@@ -116,7 +125,7 @@ impl Judge {
         round.is_multiple_of(self.every) || round == self.rounds
     }
 
-    /// Judges the deployed models and the rows after `round`. Waits for the device.
+    /// Judges the deployed models and the rows at `when`. Waits for the device.
     ///
     /// # Errors
     /// [`EngineError::NonFinite`] if a model, one of its training losses or its test loss is not finite.
@@ -126,14 +135,13 @@ impl Judge {
         algorithm: &dyn Algorithm,
         models: &Stack,
         alive: &[bool],
-        round: usize,
+        when: When,
     ) -> Result<EvaluationResult, EngineError> {
-        let kind = self.kind;
+        let (kind, When { round, is_last }) = (self.kind, when);
         let rows_alive = alive_rows(kind, models, alive);
         learner.expect_finite(models, &rows_alive, round)?;
         let deployed = algorithm.deployed(models);
         let deployed_alive = alive_rows(kind, deployed, alive);
-        let is_last = round == self.rounds;
         let subset = self.test.at(is_last);
         let tested = learner.evaluate(deployed, Split::Test, subset)?;
         let is_broken = |row: &usize| deployed_alive[*row] && !tested[*row].loss.is_finite();

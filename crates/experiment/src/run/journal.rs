@@ -207,7 +207,7 @@ impl<'a> Journal<'a> {
     /// Writes a checkpoint if one is due. After the last round it is written only if it is to be kept.
     pub(crate) fn save_if_due(&mut self, state: &RunState<'_>) -> Result<(), RunError> {
         let config = &self.plan.config;
-        let is_due = |checkpoint: &run_config::Checkpoint| match state.round() == config.rounds {
+        let is_due = |checkpoint: &run_config::Checkpoint| match state.is_done() {
             true => checkpoint.keep,
             false => state.round().is_multiple_of(checkpoint.every.max(1)),
         };

@@ -11,13 +11,14 @@ use meshfold_algorithms::{
 use meshfold_data::{Examples, TrainingList};
 use meshfold_engine::{Device, Learner, LearningRate, Purpose, Ranks, Schedule, Stack};
 
+use crate::config::budget::Budget;
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::Record;
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientMeasurements;
-use crate::run::evaluation::{EvaluationResult, HeldOut, Judge, alive_rows};
+use crate::run::evaluation::{EvaluationResult, HeldOut, Judge, When, alive_rows};
 use crate::run::ranks::{Step, lead};
 use crate::run::run_data::RunData;
 use crate::run::stopwatch::Stopwatch;
@@ -233,6 +234,14 @@ impl<'a> RunState<'a> {
         Ok(self.theory.after_round(deployed, &alive, weight)?)
     }
 
+    /// Whether no round is left: after the last one, or at an evaluation where the budget is spent.
+    pub(crate) fn is_done(&self) -> bool {
+        let (config, totals) = (&self.plan.config, &self.totals);
+        let is_spent =
+            |budget: Budget| budget.is_spent(totals.simulated_seconds, totals.bytes as f64);
+        self.round == config.rounds || self.is_judged() && config.budget.is_some_and(is_spent)
+    }
+
     /// Whether the models are judged after the round that is done.
     pub(crate) fn is_judged(&self) -> bool {
         self.judge.is_due(self.round)
@@ -255,12 +264,16 @@ impl<'a> RunState<'a> {
         if kind == RowKind::Client && !self.alive.contains(&true) {
             return Err(RunError::NobodyAlive { round: self.round });
         }
+        let when = When {
+            round: self.round,
+            is_last: self.is_done(),
+        };
         let verdict = self.judge.judge(
             &mut self.learner,
             &*self.algorithm,
             &self.models,
             &self.alive,
-            self.round,
+            when,
         )?;
         let deployed = self.algorithm.deployed(&self.models);
         let deployed_alive = alive_rows(kind, deployed, &self.alive);

@@ -86,6 +86,35 @@ fn seeds_are_those_of_known_parts() {
 }
 
 #[test]
+fn budgets_are_checked() {
+    for (budget, message, marked) in [
+        (
+            "{}",
+            "budget: found nothing, needed `seconds`, `bytes` or both",
+            "budget",
+        ),
+        (
+            "{bytes: 0}",
+            "budget.bytes: found 0, needed a number above 0",
+            "0",
+        ),
+        (
+            "{seconds: -1, bytes: 5}",
+            "budget.seconds: found -1, needed a number above 0",
+            "-1",
+        ),
+        (
+            "{seconds: 60}",
+            "budget.seconds: found 60, needed a `network`, as no time is simulated without one",
+            "60",
+        ),
+    ] {
+        let source = with("rounds", &format!("rounds: 5\nbudget: {budget}"));
+        expect(&source, message, 12, marked, "");
+    }
+}
+
+#[test]
 fn numbers_that_stand_for_themselves_are_checked() {
     expect(
         &with("rounds", "rounds: 0"),

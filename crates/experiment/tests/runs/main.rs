@@ -5,6 +5,7 @@
 mod bounds;
 mod breaking_off;
 mod broken;
+mod budget;
 mod changing;
 mod checkpoints;
 mod client_views;

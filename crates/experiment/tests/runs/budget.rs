@@ -1,0 +1,76 @@
+//! Runs that end when their budget is spent.
+
+use std::fs;
+
+use meshfold_experiment::Ending;
+
+use crate::tiny::{Case, records, rounds, timeless};
+
+/// Each round takes a second.
+const NETWORK: &str = "network={links: {latency: {epoch: 0, message: 1}}}";
+
+#[test]
+fn a_run_ends_at_the_first_evaluation_after_its_budget_is_spent() {
+    // A round of the ring sends twelve models of 6,370 parameters, 305,760 bytes.
+    for (overrides, expected) in [
+        (&["budget={bytes: 1.0e6}"][..], &[0, 1, 2, 3, 4][..]),
+        (&["budget={bytes: 1.0e6}", "evaluate.every=3"], &[0, 3, 6]),
+        (&["budget={seconds: 3}", NETWORK], &[0, 1, 2, 3]),
+        (&["budget={seconds: 5, bytes: 6.0e5}", NETWORK], &[0, 1, 2]),
+        (
+            &["budget={bytes: 1.0e9}", "evaluate.every=3"],
+            &[0, 3, 6, 7],
+        ),
+    ] {
+        let run = Case::new(overrides).run();
+        assert!(matches!(run.ending, Ending::Finished), "{overrides:?}");
+        assert_eq!(rounds(&run), expected, "{overrides:?}");
+    }
+}
+
+#[test]
+fn the_rounds_before_are_those_of_a_run_without_a_budget() {
+    let limited = Case::new(&["budget={bytes: 1.0e6}"]).run();
+    let whole = Case::new(&[]).run();
+    assert_eq!(timeless(&limited), timeless(&whole)[..5]);
+}
+
+#[test]
+fn the_last_evaluation_has_the_examples_of_the_last_round() {
+    let run = Case::new(&[
+        "budget={bytes: 1.0e6}",
+        "evaluate.examples=7",
+        "evaluate.last=all",
+    ]);
+    let records = records(&run.run());
+    let of_sevenths = |accuracy: f64| (accuracy * 7.0 * 6.0).fract().abs() < 1e-6;
+    let whole = Case::new(&["rounds=4", "evaluate.examples=7", "evaluate.last=all"]).run();
+    assert_eq!(
+        records[4].test_accuracy,
+        crate::tiny::records(&whole)[4].test_accuracy
+    );
+    assert!(of_sevenths(records[3].test_accuracy.mean));
+}
+
+#[test]
+fn a_finished_run_of_a_budget_is_whole_and_is_skipped() {
+    for keep in [false, true] {
+        let checkpoint = format!("checkpoint={{every: 3, keep: {keep}}}");
+        let overrides = ["budget={bytes: 1.0e6}", checkpoint.as_str()];
+        let (whole, case) = (Case::new(&overrides).run(), Case::new(&overrides));
+        let broken = case.run_until(3);
+        assert!(matches!(broken.ending, Ending::Interrupted));
+        let resumed = case.run();
+        assert_eq!(resumed.resumed_from, Some(3));
+        assert_eq!(timeless(&resumed), timeless(&whole));
+        assert!(matches!(case.run().ending, Ending::Skipped { .. }));
+        let kept = resumed.folder.join("checkpoint.safetensors");
+        assert_eq!(kept.exists(), keep);
+        // A run whose `DONE` is lost goes on from the kept checkpoint, and finds that nothing is left to do.
+        fs::remove_file(resumed.folder.join("DONE")).unwrap();
+        let again = case.run();
+        assert!(matches!(again.ending, Ending::Finished));
+        assert_eq!(again.resumed_from, keep.then_some(4));
+        assert_eq!(timeless(&again), timeless(&whole));
+    }
+}
