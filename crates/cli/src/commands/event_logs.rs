@@ -17,7 +17,7 @@ pub(super) struct EventLogs {
     results: PathBuf,
     /// Those of the runs that go on, by their ids.
     open: Mutex<BTreeMap<String, RunLog>>,
-    /// Whether one could not be written, which has been told of.
+    /// Whether one could not be written, which has been reported.
     is_lacking: AtomicBool,
 }
 
@@ -40,7 +40,7 @@ impl EventLogs {
         self.folder.path()
     }
 
-    /// Whether one could not be written, which has been told of.
+    /// Whether one could not be written, which has been reported.
     pub(super) fn is_lacking(&self) -> bool {
         self.is_lacking.load(Ordering::Relaxed)
     }
