@@ -242,12 +242,7 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         }
         _ => return Ok(()),
     };
-    let found = match policy {
-        Policy::Partial => "partial",
-        Policy::Isolate => "isolate",
-        Policy::Receive => "receive",
-    };
-    Err(run.wrong("stragglers.policy", found, needed))
+    Err(run.wrong("stragglers.policy", policy.name(), needed))
 }
 
 /// Whether it is known how long local steps take.
