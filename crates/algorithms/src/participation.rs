@@ -8,6 +8,7 @@ use crate::training::Training;
 use meshfold_engine::{Amount, Purpose, RowWork};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
 
 /// How many clients take part in a round.
 ///
@@ -25,6 +26,16 @@ pub enum Participation {
 impl Default for Participation {
     fn default() -> Self {
         Self::Share(1.0)
+    }
+}
+
+/// As a configuration says it: `{share: 0.1}`.
+impl Display for Participation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clients(clients) => write!(f, "{{clients: {clients}}}"),
+            Self::Share(share) => write!(f, "{{share: {share}}}"),
+        }
     }
 }
 
@@ -83,7 +94,7 @@ impl Participation {
         }
         Err(AlgorithmError::Setting {
             key: "participation",
-            found: format!("{self:?}").to_lowercase(),
+            found: self.to_string(),
             needed: "at least one client, or a share above 0 and up to 1, must take part",
         })
     }

@@ -84,7 +84,7 @@ impl MethodSpec for Fedavg {
             return Err(AlgorithmError::Unsuited {
                 method: "fedavg",
                 key: "participation",
-                found: format!("{:?}", self.participation).to_lowercase(),
+                found: self.participation.to_string(),
                 needed: "with `steps_from: own` all clients take part",
             });
         }

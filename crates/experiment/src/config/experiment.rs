@@ -197,6 +197,26 @@ impl Resolved<'_> {
             .in_run(&self.variation)
     }
 
+    /// Whether the sweep has the settings `one` and `other` in more combinations than this run's: some run differs from it in the
+    /// first alone, and some in the second.
+    pub(crate) fn combines(&self, one: &str, other: &str) -> bool {
+        let of = |variation: &Variation, setting: &str| -> Vec<(String, String)> {
+            let within = |path: &str| path.split('.').next() == Some(setting);
+            let entries = variation.iter().filter(|entry| within(&entry.key));
+            entries
+                .map(|entry| (entry.key.clone(), entry.value.to_string()))
+                .collect()
+        };
+        let all = &self.experiment.variations;
+        let own = &all[self.index];
+        let differs_in_alone = |setting: &str, same: &str| {
+            let (own, kept) = (of(own, setting), of(own, same));
+            all.iter()
+                .any(|run| of(run, same) == kept && of(run, setting) != own)
+        };
+        differs_in_alone(one, other) && differs_in_alone(other, one)
+    }
+
     fn place(&self, path: &str) -> Option<Place> {
         self.tree().locate(path)
     }

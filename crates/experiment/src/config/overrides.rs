@@ -1,5 +1,6 @@
 //! `--set a.b=c`: overrides of single values of an experiment.
 
+use crate::config::brief::brief;
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
 use crate::config::place::Place;
@@ -136,12 +137,11 @@ pub(crate) fn set(
     Ok(())
 }
 
-/// The override that sets what stands at the path `above` whole: to what it is to hold at the path `below`, which is `value`.
-///
-/// There is none of what a sweep sets.
+/// What sets the value at the path `above` whole, to what it is to hold at the path `below`, which is `value`: an override, or in the
+/// file an entry of a sweep.
 fn whole(above: &[PathPart], below: &[PathPart], value: &Node) -> Option<String> {
     let is_override = below.first().is_some_and(|part| part.place.text > 0);
-    if !is_override || above.is_empty() {
+    if above.is_empty() {
         return None;
     }
     let nest = |inner: String, part: &PathPart| match part.is_index() {
@@ -150,7 +150,11 @@ fn whole(above: &[PathPart], below: &[PathPart], value: &Node) -> Option<String>
     };
     let names: Vec<&str> = above.iter().map(|part| part.name.as_str()).collect();
     let value = below.iter().rev().fold(value.to_string(), nest);
-    Some(format!("{}={value}", names.join(".")))
+    let path = names.join(".");
+    Some(match is_override {
+        true => format!("--set '{}'", brief(&format!("{path}={value}"))),
+        false => format!("`{}`", brief(&format!("{path}: {value}"))),
+    })
 }
 
 impl PathPart {

@@ -342,6 +342,19 @@ mod tests {
     }
 
     #[test]
+    fn a_path_into_another_choice_is_told_what_would_do() {
+        let yaml = "topology: ring\nsweep: {grid: {topology.regular.degree: [3, 5]}}";
+        let error = runs(yaml).unwrap_err();
+        assert_eq!(
+            (error.to_string().as_str(), error.fault().help().as_deref()),
+            (
+                "topology: found the text \"ring\", which has no key `regular`",
+                Some("set the whole value: `topology: {regular: {degree: 3}}`")
+            )
+        );
+    }
+
+    #[test]
     fn an_override_is_replaced_if_every_run_sets_it_or_what_it_is_part_of() {
         let place = Place {
             text: 1,
