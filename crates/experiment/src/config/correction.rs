@@ -1,4 +1,6 @@
-//! How a value is written as what is needed.
+//! What a value that does not fit was meant to be.
+
+use meshfold_topology::TopologyError;
 
 /// How to write a single value as what is needed.
 pub(crate) fn correction(found: &str, needed: &str) -> Option<String> {
@@ -53,6 +55,25 @@ fn plain_number(text: &str) -> Option<f64> {
     // `0.07 * 100` and the like: 12 digits are more than anybody writes.
     let rounded: f64 = format!("{number:.12e}").parse().ok()?;
     rounded.is_finite().then_some(rounded)
+}
+
+/// Whether a regular overlay was to have pairs of nodes alone.
+pub(crate) fn asks_for_pairs(error: &TopologyError) -> bool {
+    match error {
+        TopologyError::RegularDegree { degree: 1, .. } => true,
+        TopologyError::Within { source, .. } => asks_for_pairs(source),
+        _ => false,
+    }
+}
+
+/// The schedule whose `outside` was written beside it, not within.
+pub(crate) fn beside_outside(found: &[String]) -> Option<&'static str> {
+    match found {
+        [one, other] if one == "outside" || other == "outside" => ["phases", "periodic"]
+            .into_iter()
+            .find(|schedule| one == schedule || other == schedule),
+        _ => None,
+    }
 }
 
 /// Where a value of another kind than is needed at the dotted `path` belongs.

@@ -11,7 +11,7 @@ use meshfold_topology::{OverlaySize, TopologyError};
 use thiserror::Error;
 
 use crate::config::brief::{brief, listed};
-use crate::config::correction::correction;
+use crate::config::correction::{asks_for_pairs, beside_outside, correction};
 use crate::network::NetworkError;
 
 /// What is wrong with an experiment.
@@ -121,6 +121,12 @@ pub enum ConfigFault {
         key: String,
         /// What sets the whole value instead, as it is written in the file or as an override, if it is known.
         instead: Option<String>,
+    },
+    /// A path has `*` for the key of a choice where there is none.
+    #[error("found {found}, needed a choice, whose key `*` stands for")]
+    NoChoiceHere {
+        /// The value that stands there.
+        found: String,
     },
     /// A path leads past the end of a list.
     #[error("found a list of {length}, which has no entry `{}`", brief(index))]
@@ -385,7 +391,9 @@ impl ConfigFault {
             Self::OneChoice { .. } => "one of these",
             Self::MissingKey { .. } => "in here",
             Self::WrongType { .. } | Self::Value { .. } | Self::Refused(_) => "this value",
-            Self::NoKeysHere { .. } | Self::NoEntryHere { .. } => "this part",
+            Self::NoKeysHere { .. } | Self::NoChoiceHere { .. } | Self::NoEntryHere { .. } => {
+                "this part"
+            }
             Self::LongPath { .. } => "this path",
             Self::Swept { .. } => "this override",
             Self::Memory { .. }
@@ -394,25 +402,6 @@ impl ConfigFault {
             | Self::Data(_) => "asked for here",
             _ => "set here",
         }
-    }
-}
-
-/// Whether a regular overlay was to have pairs of nodes alone.
-fn asks_for_pairs(error: &TopologyError) -> bool {
-    match error {
-        TopologyError::RegularDegree { degree: 1, .. } => true,
-        TopologyError::Within { source, .. } => asks_for_pairs(source),
-        _ => false,
-    }
-}
-
-/// The schedule whose `outside` was written beside it, not within.
-fn beside_outside(found: &[String]) -> Option<&'static str> {
-    match found {
-        [one, other] if one == "outside" || other == "outside" => ["phases", "periodic"]
-            .into_iter()
-            .find(|schedule| one == schedule || other == schedule),
-        _ => None,
     }
 }
 

@@ -8,6 +8,9 @@ use crate::config::source::ExperimentSource;
 use crate::config::tree::{Entry, Node, Value};
 use crate::config::yaml_error::MOST_LEVELS;
 
+/// The part of a path that stands for the one key of a choice, whatever that is: `algorithm.*.learning_rate`.
+pub(crate) const ANY_CHOICE: &str = "*";
+
 /// The paths whose further parts are one key, as sweeps write them: `sweep.grid.algorithm.dsgd.learning_rate`.
 const DOTTED_KEYS: &str = "sweep.grid.";
 
@@ -166,6 +169,19 @@ impl PathPart {
 
 /// The value below `node` that `part` names, made if `node` can have it; its key is placed anew if the value will be.
 fn step<'a>(node: &'a mut Node, part: &PathPart, last: bool) -> Result<&'a mut Node, ConfigFault> {
+    if part.name == ANY_CHOICE {
+        let name = node.choice().ok_or_else(|| ConfigFault::NoChoiceHere {
+            found: match node.entries() {
+                Some(entries) => format!("a map of {} keys", entries.len()),
+                None => node.words(),
+            },
+        })?;
+        let chosen = PathPart {
+            name: name.to_owned(),
+            place: part.place,
+        };
+        return step(node, &chosen, last);
+    }
     if node.value == Value::Null && part.is_index() {
         return Err(no_keys(node, part));
     }
@@ -267,6 +283,35 @@ mod tests {
             tree.to_string(),
             "{topology: {regular: {degree: 6}}, seed: 1, model: null}"
         );
+    }
+
+    #[test]
+    fn a_star_stands_for_the_choice_that_is_there() {
+        let tree = with(&["topology.*.hops=2", "model.*.hidden.0=7"]).unwrap();
+        assert_eq!(
+            tree.to_string(),
+            "{topology: {ring: {hops: 2}}, seed: 1, model: {mlp: {hidden: [7, 50]}}}"
+        );
+        for (text, message) in [
+            (
+                "seed.*.more=3",
+                "seed: found the number 1, needed a choice, whose key `*` stands for",
+            ),
+            (
+                "*.a=3",
+                "found a map of 3 keys, needed a choice, whose key `*` stands for",
+            ),
+            (
+                "weights.*.theta=3",
+                "weights: found nothing, needed a choice, whose key `*` stands for",
+            ),
+        ] {
+            let error = with(&[text]).unwrap_err();
+            assert_eq!(
+                (error.to_string().as_str(), error.marked()),
+                (message, Some("*"))
+            );
+        }
     }
 
     #[test]
