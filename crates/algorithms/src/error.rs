@@ -19,7 +19,7 @@ pub enum AlgorithmError {
         needed: &'static str,
     },
     /// A key has a value that this method has no meaning for.
-    #[error("{method} cannot have {key} {found}: {needed}")]
+    #[error("{method} cannot have `{key}: {found}`: {needed}")]
     Unsuited {
         /// The method.
         method: &'static str,

@@ -5,9 +5,10 @@ use crate::error::AlgorithmError;
 use crate::round::{Forecast, Round, Setting};
 use crate::traffic::Message;
 use crate::training::Training;
-use meshfold_engine::{Purpose, RowWork};
+use meshfold_engine::{Amount, Purpose, RowWork};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
 
 /// How many clients take part in a round.
 ///
@@ -28,6 +29,16 @@ impl Default for Participation {
     }
 }
 
+/// As a configuration says it: `{share: 0.1}`.
+impl Display for Participation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clients(clients) => write!(f, "{{clients: {clients}}}"),
+            Self::Share(share) => write!(f, "{{share: {share}}}"),
+        }
+    }
+}
+
 /// What the server's mean is weighted by.
 ///
 /// # Source
@@ -40,6 +51,32 @@ pub enum Weighting {
     Examples,
     /// All participants alike.
     Uniform,
+}
+
+/// The clients that a server chooses for a round, by ascending client.
+///
+/// # Interpretation
+/// DFedRW (Wang et al.) drops the stragglers of a share for the whole round: they are sent nothing. A deadline is over only after the
+/// models have been sent, so all who are chosen are sent one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Participants {
+    /// Those that the server sends its model to.
+    pub sent_to: Vec<RowWork>,
+    /// The work of those whose models come back: stragglers that are dropped are left out.
+    pub rows: Vec<RowWork>,
+}
+
+impl Participants {
+    /// What becomes of the `chosen` of a round.
+    pub fn of(chosen: Vec<RowWork>, round: &mut Round<'_>, training: &Training) -> Self {
+        let mut rows = round.in_time(chosen.clone(), training);
+        rows.retain(|row| row.amount != Amount::Idle);
+        let sent_to = match round.has_deadline() {
+            true => chosen,
+            false => rows.clone(),
+        };
+        Self { sent_to, rows }
+    }
 }
 
 impl Participation {
@@ -57,7 +94,7 @@ impl Participation {
         }
         Err(AlgorithmError::Setting {
             key: "participation",
-            found: format!("{self:?}").to_lowercase(),
+            found: self.to_string(),
             needed: "at least one client, or a share above 0 and up to 1, must take part",
         })
     }
@@ -88,15 +125,15 @@ impl Participation {
         }
     }
 
-    /// The work of the round's participants, by ascending client; stragglers that are dropped are left out.
-    pub fn rows(self, round: &mut Round<'_>, training: &Training) -> Vec<RowWork> {
+    /// The participants of the round.
+    pub fn choose(self, round: &mut Round<'_>, training: &Training) -> Participants {
         let mut alive: Vec<u32> = alive(round).collect();
         let count = self.count(round.alive.len());
         let mut rng = round.stream(Purpose::Participation, 0, 0);
         let chosen = subset(&mut alive, Some(count), &mut rng);
         let amount = training.local.amount();
         let rows = chosen.into_iter().map(|client| RowWork { client, amount });
-        round.participants_in_time(rows.collect(), training)
+        Participants::of(rows.collect(), round, training)
     }
 
     /// Work and traffic of a round in which `messages` models cross the network for each participant.

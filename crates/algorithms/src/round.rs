@@ -190,15 +190,10 @@ impl Round<'_> {
         rows
     }
 
-    /// The `rows` that still have work after [`Round::in_time`].
-    pub fn participants_in_time(
-        &mut self,
-        rows: Vec<RowWork>,
-        training: &Training,
-    ) -> Vec<RowWork> {
-        let mut rows = self.in_time(rows, training);
-        rows.retain(|row| row.amount != Amount::Idle);
-        rows
+    /// Whether nobody knows at the start of the round who will be late, since a deadline decides it.
+    pub fn has_deadline(&self) -> bool {
+        self.straggler_context
+            .is_some_and(|context| context.has_deadline())
     }
 
     /// Makes the round last until the deadline, if there is one and somebody missed it.

@@ -5,7 +5,7 @@ use crate::error::AlgorithmError;
 use crate::round::{Round, Setting};
 use crate::traffic::Message;
 use crate::training::Training;
-use meshfold_engine::{Key, Purpose, RowWork, stream};
+use meshfold_engine::{Amount, Key, Purpose, RowWork, stream};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use schemars::JsonSchema;
@@ -198,30 +198,31 @@ impl PerServer {
         (local_steps, slots)
     }
 
-    /// The slots of a round: the work of each chosen client, and the server of each slot.
-    pub fn slots(
+    /// The clients that the servers choose for the round.
+    pub fn choose(
         self,
         groups: &[Vec<u32>],
         round: &mut Round<'_>,
         training: &Training,
-    ) -> (Vec<RowWork>, Vec<u32>) {
+    ) -> ServerParticipants {
         let amount = training.local.amount();
-        let (mut rows, mut servers) = (Vec::new(), Vec::new());
+        let mut chosen = Slots::default();
         for (server, group) in (0..).zip(groups) {
-            let chosen = self.chosen(group, server, round);
-            servers.extend(chosen.iter().map(|_| server));
-            rows.extend(chosen.into_iter().map(|client| RowWork { client, amount }));
+            let clients = self.chosen(group, server, round);
+            chosen.servers.extend(clients.iter().map(|_| server));
+            let rows = clients.into_iter().map(|client| RowWork { client, amount });
+            chosen.rows.extend(rows);
         }
-        let rows = round.in_time(rows, training);
-        let kept: Vec<bool> = rows
-            .iter()
-            .map(|row| row.amount != meshfold_engine::Amount::Idle)
-            .collect();
-        let keep = |at: &usize| kept[*at];
-        (
-            (0..rows.len()).filter(keep).map(|at| rows[at]).collect(),
-            (0..rows.len()).filter(keep).map(|at| servers[at]).collect(),
-        )
+        let in_time = Slots {
+            rows: round.in_time(chosen.rows.clone(), training),
+            servers: chosen.servers.clone(),
+        };
+        let in_time = in_time.busy();
+        let sent_to = match round.has_deadline() {
+            true => chosen,
+            false => in_time.clone(),
+        };
+        ServerParticipants { sent_to, in_time }
     }
 
     /// The clients alive that `server` chooses, ascending.
@@ -246,6 +247,54 @@ impl PerServer {
     }
 }
 
+/// Clients that servers choose, a slot each, by ascending server.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Slots {
+    /// The work of each client.
+    pub rows: Vec<RowWork>,
+    /// The server of each slot.
+    pub servers: Vec<u32>,
+}
+
+/// The clients that servers choose for a round.
+///
+/// # Interpretation
+/// As for [`Participants`](crate::participation::Participants) of one server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerParticipants {
+    /// Those that their server sends its model to.
+    pub sent_to: Slots,
+    /// Those whose models come back: stragglers that are dropped are left out.
+    pub in_time: Slots,
+}
+
+impl Slots {
+    /// The slots whose clients have work.
+    fn busy(self) -> Self {
+        let slots = self.rows.into_iter().zip(self.servers);
+        let busy = slots.filter(|(row, _)| row.amount != Amount::Idle);
+        let (rows, servers) = busy.unzip();
+        Self { rows, servers }
+    }
+
+    /// A model between the client of each slot and its server; server `i` is node `N + i` of the network.
+    pub fn messages(&self, setting: &Setting, way: Way) -> Vec<Message> {
+        let message = |(row, server): (&RowWork, &u32)| {
+            let server = setting.clients as u32 + server;
+            let (from, to) = match way {
+                Way::Up => (row.client, server),
+                Way::Down => (server, row.client),
+            };
+            Message {
+                from,
+                to,
+                bytes: setting.model_bytes(),
+            }
+        };
+        self.rows.iter().zip(&self.servers).map(message).collect()
+    }
+}
+
 /// Which way models go between servers and their clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
@@ -253,23 +302,6 @@ pub enum Way {
     Up,
     /// To the clients.
     Down,
-}
-
-/// A model between the client of each row and its server; server `i` is node `N + i` of the network.
-pub fn messages(rows: &[RowWork], servers: &[u32], setting: &Setting, way: Way) -> Vec<Message> {
-    let message = |(row, server): (&RowWork, &u32)| {
-        let server = setting.clients as u32 + server;
-        let (from, to) = match way {
-            Way::Up => (row.client, server),
-            Way::Down => (server, row.client),
-        };
-        Message {
-            from,
-            to,
-            bytes: setting.model_bytes(),
-        }
-    };
-    rows.iter().zip(servers).map(message).collect()
 }
 
 #[cfg(test)]

@@ -17,10 +17,15 @@ use serde::{Deserialize, Serialize};
 /// participant stays. With `deadline_seconds` in place of `share`, whoever's work takes longer than that falls behind. A walk of DFedRW
 /// takes as long as its visits do at the clients on it. A round in which the deadline cuts somebody off lasts until the deadline in
 /// simulated time: the others wait for that long.
+///
+/// A server cannot know before the deadline who will be late: it sends its model to all participants, and only the models of those in
+/// time come back. Participants of `share` that are dropped are left out from the start, and are sent nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stragglers {
-    /// Share of a round's participants (DFedRW: of its walks), in `[0, 1)`.
+    /// Share of a round's participants (DFedRW: of its walks), in `[0, 1)`. Who is late is drawn without regard to speed, and nobody
+    /// waits for them: late clients cost no simulated time, and rounds may even be shorter with them. A study of the time that the slow
+    /// cost needs `deadline_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Seconds after which a round's local work is cut off; needs the clients' compute speeds.
@@ -49,7 +54,7 @@ pub enum PartialWork {
 pub enum Policy {
     /// What it has done so far counts.
     Partial,
-    /// It is dropped for the round: it neither sends nor receives.
+    /// It is dropped for the round: it neither sends nor receives. Under a deadline, a server that waits for it has already sent it a model.
     Isolate,
     /// It sends nothing but receives the average: its row of the weights, as those of all others, is over those who sent
     /// and itself. Weights are computed anew from how many each client hears: `metropolis_hastings` weighs an arc by one more than the
@@ -117,6 +122,17 @@ impl Stragglers {
     }
 }
 
+impl Policy {
+    /// Its name in a configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Partial => "partial",
+            Self::Isolate => "isolate",
+            Self::Receive => "receive",
+        }
+    }
+}
+
 impl StragglerContext<'_> {
     /// What each of `participants` manages to do; all of them have work.
     ///
@@ -131,10 +147,15 @@ impl StragglerContext<'_> {
         })
     }
 
+    /// Whether a deadline decides who is late, so that nobody can know it before the deadline.
+    pub fn has_deadline(&self) -> bool {
+        self.step_shares.is_some()
+    }
+
     /// Whether there is a deadline and somebody was too late for it.
     pub fn misses_deadline(&self, completions: &[Completion]) -> bool {
         let in_time = |completion: &Completion| *completion == Completion::InTime;
-        self.step_shares.is_some() && !completions.iter().all(in_time)
+        self.has_deadline() && !completions.iter().all(in_time)
     }
 
     /// What each of `walks` manages to do; all have at least one visit.

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
 
 /// Local work of one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +17,16 @@ pub enum Local {
     /// Mini-batch steps; the pass over the shard goes on over rounds. Where a server chooses some clients for each round, a client may
     /// begin a new pass.
     Steps(u32),
+}
+
+/// As a configuration says it: `{steps: 3}`.
+impl Display for Local {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Epochs(epochs) => write!(f, "{{epochs: {epochs}}}"),
+            Self::Steps(steps) => write!(f, "{{steps: {steps}}}"),
+        }
+    }
 }
 
 impl Local {
@@ -250,8 +261,8 @@ pub fn one_plain_step(
         return Err(AlgorithmError::Unsuited {
             method,
             key: "local",
-            found: format!("{local:?}").to_lowercase(),
-            needed: "it exchanges after every step, {steps: 1}",
+            found: local.to_string(),
+            needed: "it exchanges after every step, `{steps: 1}`",
         });
     }
     if momentum != 0.0 {

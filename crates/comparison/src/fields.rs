@@ -102,8 +102,8 @@ impl Name {
         self.paths == [path]
     }
 
-    /// The field that is called `written` in `runs`: a whole path, or the end of one. An end may stand for several paths
-    /// if no run has two of them, as `learning_rate` does where every run has one method.
+    /// The field that is called `written` in `runs`: a whole path, or the end of one, `*` standing for any key. An end may stand for
+    /// several paths if no run has two of them, as `learning_rate` does where every run has one method.
     ///
     /// # Errors
     /// [`TableError::UnknownField`] and [`TableError::AmbiguousField`].
@@ -115,10 +115,12 @@ impl Name {
         if runs.iter().any(|run| run.0.contains_key(written)) {
             return Ok(name(vec![written.to_owned()]));
         }
-        let end = format!(".{written}");
         let ends = |run: &Fields| -> Vec<String> {
             let paths = run.0.keys();
-            paths.filter(|path| path.ends_with(&end)).cloned().collect()
+            paths
+                .filter(|path| ends_with(path, written))
+                .cloned()
+                .collect()
         };
         let mut paths = Vec::new();
         for run in runs {
@@ -142,6 +144,13 @@ impl Name {
             false => Ok(name(paths)),
         }
     }
+}
+
+/// Whether the dotted `path` ends with the keys of `end`, of which `*` stands for any.
+fn ends_with(path: &str, end: &str) -> bool {
+    let mut keys = path.rsplit('.');
+    end.rsplit('.')
+        .all(|part| keys.next().is_some_and(|key| part == "*" || part == key))
 }
 
 /// The paths at which `runs` differ, without those that `named` stand for, and without those below one at which they differ if that one is
@@ -239,6 +248,8 @@ mod tests {
         assert_eq!(found("algorithm", &runs), ["dsgd", "fedavg"]);
         assert_eq!(found("algorithm.dsgd.learning_rate", &runs), ["0.1", "–"]);
         assert_eq!(found("learning_rate", &runs), ["0.1", "0.5"]);
+        assert_eq!(found("algorithm.*.learning_rate", &runs), ["0.1", "0.5"]);
+        assert_eq!(found("algorithm.*.server.rate", &runs), ["–", "1"]);
         assert_eq!(found("seed", &runs), ["1", "2"]);
     }
 

@@ -7,6 +7,7 @@
 pub(crate) mod brief;
 pub(crate) mod budget;
 pub(crate) mod client_view;
+mod correction;
 mod decode_error;
 pub(crate) mod edge_list;
 pub(crate) mod error;

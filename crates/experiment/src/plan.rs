@@ -29,6 +29,7 @@ pub(crate) mod round_graph;
 pub(crate) mod run_plan;
 pub(crate) mod selection;
 mod stability;
+mod straggler_policies;
 mod value_warnings;
 pub(crate) mod warnings;
 mod working_memory;

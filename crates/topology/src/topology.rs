@@ -27,6 +27,7 @@ mod own;
 mod path;
 mod periodic;
 mod phases;
+mod random_matching;
 mod rectangle;
 mod redraw;
 mod regular;
@@ -57,6 +58,7 @@ pub use own::{OverlayChange, OwnOverlay};
 pub use path::Path;
 pub use periodic::Periodic;
 pub use phases::{Phase, Phases};
+pub use random_matching::RandomMatching;
 pub use redraw::Redraw;
 pub use regular::Regular;
 pub use ring::Ring;
@@ -112,6 +114,8 @@ pub enum Topology {
     Redraw(Redraw),
     /// One listener at a time, at powers of two.
     OnePeer(OnePeer),
+    /// Random pairs, drawn anew in each round.
+    RandomMatching(RandomMatching),
     /// An overlay of a program's own.
     Own(OwnPart<dyn OwnOverlay>),
 }
@@ -156,6 +160,7 @@ impl Topology {
             | Self::Periodic(_)
             | Self::Redraw(_)
             | Self::OnePeer(_)
+            | Self::RandomMatching(_)
             | Self::Own(_) => {
                 return Ok(self.epoch(1, nodes).build(given, rng)?.overlay);
             }
@@ -177,6 +182,7 @@ impl Topology {
             Self::Periodic(periodic) => Some(periodic),
             Self::Redraw(redraw) => Some(redraw),
             Self::OnePeer(one_peer) => Some(one_peer),
+            Self::RandomMatching(matching) => Some(matching),
             Self::Own(own) if own.part().change() != OverlayChange::Never => Some(own),
             Self::Path(_)
             | Self::Ring(_)
@@ -222,6 +228,7 @@ impl Topology {
             Self::Periodic(periodic) => periodic.label(),
             Self::Redraw(redraw) => redraw.label(),
             Self::OnePeer(_) => "one_peer".to_owned(),
+            Self::RandomMatching(_) => "random_matching".to_owned(),
             Self::Own(own) => own::label(own),
         }
     }

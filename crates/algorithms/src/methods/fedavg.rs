@@ -4,7 +4,7 @@ use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile};
 use crate::methods::own_steps::{Hub, OwnStepsState, StepsFrom};
-use crate::participation::{Participation, Weighting, down, up};
+use crate::participation::{Participants, Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::Training;
 use crate::{method_config, no_limits, usual};
@@ -48,12 +48,12 @@ pub(crate) struct FedavgState {
 
 impl Algorithm for FedavgState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let rows = self.participation.rows(round, &self.training); // Algorithm 1, S_t
+        let Participants { sent_to, rows } = self.participation.choose(round, &self.training); // Algorithm 1, S_t
         if rows.is_empty() {
             return Ok(());
         }
         let (server, bytes) = (self.setting.clients as u32, self.setting.model_bytes());
-        round.traffic.messages(down(server, &rows, bytes));
+        round.traffic.messages(down(server, &sent_to, bytes));
         let mut slots = models.gather(&vec![0; rows.len()])?; // w_t to every k in S_t
         let start = (self.mu > 0.0).then(|| slots.duplicate());
         let mut work = round.work(&rows, &self.training);
@@ -84,7 +84,7 @@ impl MethodSpec for Fedavg {
             return Err(AlgorithmError::Unsuited {
                 method: "fedavg",
                 key: "participation",
-                found: format!("{:?}", self.participation).to_lowercase(),
+                found: self.participation.to_string(),
                 needed: "with `steps_from: own` all clients take part",
             });
         }

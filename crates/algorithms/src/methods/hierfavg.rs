@@ -5,7 +5,7 @@ use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile, ServerNodes};
 use crate::participation::Weighting;
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::servers::{PerServer, Servers, Way, messages};
+use crate::servers::{PerServer, ServerParticipants, Servers, Slots, Way};
 use crate::traffic::Message;
 use crate::training::{Local, StepsPerRound, Training};
 use crate::{method_config, no_limits};
@@ -22,8 +22,9 @@ method_config! {
     ///
     /// # Interpretation
     /// A round is one aggregation at the root, after `edge_rounds` at the edge servers, each after the `local` work
-    /// (κ1). The clients that an edge server chose stay through all of these; their momentum starts anew at each. Where
-    /// a learning rate counts epochs, κ1 κ2 of them are due in a round.
+    /// (κ1). The clients that an edge server chose stay through all of these; their momentum starts anew at each. Those
+    /// that miss a deadline are sent the first model alone. Where a learning rate counts epochs, κ1 κ2 of them are due
+    /// in a round.
     /// Means are weighted by the examples of the clients that took part.
     #[derive(JsonSchema)]
     pub struct Hierfavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
@@ -51,34 +52,34 @@ struct HierfavgState {
 
 impl Algorithm for HierfavgState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let (rows, servers) = self
-            .participation
-            .slots(&self.groups, round, &self.training);
+        let ServerParticipants { sent_to, in_time } =
+            self.participation
+                .choose(&self.groups, round, &self.training);
+        let Slots { rows, servers } = &in_time;
         if rows.is_empty() {
             return Ok(());
         }
         round
             .traffic
-            .messages(self.root_messages(&servers, Way::Down));
+            .messages(self.root_messages(&sent_to.servers, Way::Down));
         let mut slots = models.gather(&vec![0; rows.len()])?;
-        let edge_means = self.edge_means(&rows, &servers)?;
+        let edge_means = self.edge_means(rows, servers)?;
         for edge_round in 0..self.edge_rounds {
+            let receivers = if edge_round == 0 { &sent_to } else { &in_time };
             round
                 .traffic
-                .messages(messages(&rows, &servers, &self.setting, Way::Down));
+                .messages(receivers.messages(&self.setting, Way::Down));
             let training = training_at(self.training.clone(), self.edge_rounds, edge_round);
-            let work = round.work(&rows, &training);
+            let work = round.work(rows, &training);
             let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
-            round.count_steps(&rows, &steps);
+            round.count_steps(rows, &steps);
             round
                 .traffic
-                .messages(messages(&rows, &servers, &self.setting, Way::Up));
+                .messages(in_time.messages(&self.setting, Way::Up));
             slots.mix(&edge_means)?; // EdgeAggregation, line 9
         }
-        round
-            .traffic
-            .messages(self.root_messages(&servers, Way::Up));
-        let shares = self.weighting.shares(&rows, &self.setting);
+        round.traffic.messages(self.root_messages(servers, Way::Up));
+        let shares = self.weighting.shares(rows, &self.setting);
         slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // CloudAggregation, line 16
         *models = slots;
         Ok(())

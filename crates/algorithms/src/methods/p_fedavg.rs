@@ -4,7 +4,7 @@ use crate::error::AlgorithmError;
 use crate::method_spec::{IterateWeighting, MethodSpec, Profile};
 use crate::participation::Weighting;
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
-use crate::servers::{PerServer, Servers, Way, messages};
+use crate::servers::{PerServer, ServerParticipants, Servers, Way};
 use crate::traffic::Message;
 use crate::training::Training;
 use crate::{method_config, no_limits, usual};
@@ -51,13 +51,13 @@ struct PFedavgState {
 
 impl Algorithm for PFedavgState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let (mut rows, servers) = self
-            .participation
-            .slots(&self.groups, round, &self.training); // line 4
+        let ServerParticipants { sent_to, in_time } =
+            self.participation
+                .choose(&self.groups, round, &self.training); // line 4
         round
             .traffic
-            .messages(messages(&rows, &servers, &self.setting, Way::Down));
-        let slots = servers.len();
+            .messages(sent_to.messages(&self.setting, Way::Down));
+        let servers = &in_time.servers;
         // The servers' own models stand behind the slots, for those that choose nobody.
         let origin: Vec<u32> = servers
             .iter()
@@ -65,6 +65,7 @@ impl Algorithm for PFedavgState {
             .chain(0..self.groups.len() as u32)
             .collect();
         let mut slot_models = models.gather(&origin)?; // line 6: clients start from x_i
+        let mut rows = in_time.rows.clone();
         rows.extend((0..self.groups.len()).map(|_| RowWork {
             client: 0,
             amount: meshfold_engine::Amount::Idle,
@@ -81,8 +82,8 @@ impl Algorithm for PFedavgState {
         round.count_steps(&rows, &steps);
         round
             .traffic
-            .messages(messages(&rows[..slots], &servers, &self.setting, Way::Up));
-        slot_models.mix(&Mixing::new(&means(&servers, self.groups.len())?))?; // line 8
+            .messages(in_time.messages(&self.setting, Way::Up));
+        slot_models.mix(&Mixing::new(&means(servers, self.groups.len())?))?; // line 8
         let traffic = self.mixing_messages(round);
         round.traffic.messages(traffic); // line 9
         slot_models.mix(round.mixing())?; // line 10

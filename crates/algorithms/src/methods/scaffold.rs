@@ -4,7 +4,7 @@ use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile};
-use crate::participation::{Participation, Weighting, alive, down, up};
+use crate::participation::{Participants, Participation, Weighting, alive, down, up};
 use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::Training;
@@ -63,7 +63,7 @@ struct ScaffoldState {
 
 impl Algorithm for ScaffoldState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let rows = self.participation.rows(round, &self.training);
+        let Participants { sent_to, rows } = self.participation.choose(round, &self.training);
         if rows.is_empty() {
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl Algorithm for ScaffoldState {
             *variate = variates.mean_row(round.alive);
         }
         let (server, bytes) = (clients as u32, 2 * self.setting.model_bytes());
-        round.traffic.messages(down(server, &rows, bytes)); // (x, c), line 4
+        round.traffic.messages(down(server, &sent_to, bytes)); // (x, c), line 4
 
         let chosen: Vec<u32> = rows.iter().map(|row| row.client).collect();
         let minus = vec![-1.0; count];

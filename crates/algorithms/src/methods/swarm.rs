@@ -4,7 +4,7 @@ use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile, ServerNodes};
 use crate::methods::own_steps::{Hub, OwnStepsState, StepsFrom, abroad, leader};
-use crate::participation::{Participation, Weighting, down, up};
+use crate::participation::{Participants, Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::Training;
 use crate::{method_config, no_limits, usual};
@@ -22,7 +22,8 @@ method_config! {
     /// # Interpretation
     /// All clients take part, weighted by their shares of the examples. Each round one of them is drawn as the leader,
     /// stragglers that are dropped left out: it gathers the models and sends the mean back, so that all hold the same
-    /// model between rounds, unless `steps_from: own` asks for a model of each client's own. Momentum is zero at the start of each round.
+    /// model between rounds, unless `steps_from: own` asks for a model of each client's own. Those that miss a deadline
+    /// are sent the mean, too. Momentum is zero at the start of each round.
     #[derive(JsonSchema)]
     pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// From which model the steps of a client begin.
@@ -39,7 +40,7 @@ struct SwarmState {
 
 impl Algorithm for SwarmState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let rows = Participation::default().rows(round, &self.training);
+        let Participants { sent_to, rows } = Participation::default().choose(round, &self.training);
         if rows.is_empty() {
             return Ok(());
         }
@@ -51,7 +52,9 @@ impl Algorithm for SwarmState {
         round.traffic.messages(abroad(up(leader, &rows, bytes)));
         let shares = Weighting::Examples.shares(&rows, &self.setting);
         slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // Σ p_j w_j
-        round.traffic.messages(abroad(down(leader, &rows, bytes)));
+        round
+            .traffic
+            .messages(abroad(down(leader, &sent_to, bytes)));
         *models = slots;
         Ok(())
     }

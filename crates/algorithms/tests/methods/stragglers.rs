@@ -3,8 +3,8 @@
 use crate::support::plain::{self, mean, mix, sum};
 use crate::support::{MethodRun, Models, SIZES, Scene, expect_close, full, run};
 use meshfold_algorithms::{
-    Aggregators, Completion, Exchange, PartialWork, Participation, Phase, Policy, Restart, Source,
-    StepsFrom, Stragglers, WalkRows, Weighting, Work,
+    Aggregators, Assign, Completion, Exchange, Method, PartialWork, Participation, PerServer,
+    Phase, Policy, Restart, Servers, Source, StepsFrom, Stragglers, WalkRows, Weighting, Work,
 };
 use meshfold_topology::{Overlay, Uniform, Weights};
 
@@ -155,6 +155,136 @@ fn walks_that_fall_behind_are_cut_short() {
             );
         }
     }
+}
+
+/// Clients 1 and 4 are too slow for two steps before the deadline.
+fn two_are_late() -> Scene {
+    let stragglers = Stragglers {
+        share: None,
+        deadline_seconds: Some(1.0),
+        work: PartialWork::Uniform,
+        policy: None,
+    };
+    Scene {
+        stragglers: Some((stragglers, Policy::Isolate)),
+        step_shares: Some(vec![0.1, 0.6, 0.2, 0.5, 0.9]),
+        ..Scene::default().without_overlay()
+    }
+}
+
+/// The messages of each exchange of the first round in `scene`, as sender and receiver.
+fn exchanges(method: &Method, scene: &Scene) -> Vec<Vec<(u32, u32)>> {
+    let course = run(method, scene, 1);
+    let of_phase = |phase: &Phase| match phase {
+        Phase::Exchange(Exchange::Messages(messages)) => {
+            Some(messages.iter().map(|one| (one.from, one.to)).collect())
+        }
+        _ => None,
+    };
+    course.traffic[0]
+        .phases()
+        .iter()
+        .filter_map(of_phase)
+        .collect()
+}
+
+#[test]
+fn a_server_sends_its_model_to_those_who_will_miss_the_deadline() {
+    let (participation, weighting) = (Participation::default(), Weighting::Uniform);
+    let fedavg = method!(
+        Fedavg {
+            participation: participation,
+            weighting: weighting,
+            steps_from: StepsFrom::Mean
+        },
+        full(2)
+    );
+    let fedprox = method!(
+        Fedprox {
+            mu: 0.5,
+            participation: participation,
+            weighting: weighting
+        },
+        full(2)
+    );
+    let scaffold = method!(
+        Scaffold {
+            participation: participation,
+            weighting: weighting,
+            global_learning_rate: 1.0
+        },
+        full(2)
+    );
+    let down = vec![(5, 0), (5, 1), (5, 2), (5, 3), (5, 4)];
+    let up = vec![(0, 5), (2, 5), (3, 5)];
+    for method in [fedavg.clone(), fedprox, scaffold] {
+        let found = exchanges(&method, &two_are_late());
+        assert_eq!(found, [down.clone(), up.clone()], "{}", method.name());
+    }
+    // Stragglers of a share are left out from the start: half of five, rounded up.
+    let found = exchanges(&fedavg, &half(Policy::Isolate));
+    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
+}
+
+#[test]
+fn the_leader_of_a_swarm_sends_the_mean_to_those_who_missed_the_deadline() {
+    let swarm = method!(
+        Swarm {
+            steps_from: StepsFrom::Mean
+        },
+        full(2)
+    );
+    let found = exchanges(&swarm, &two_are_late());
+    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [2, 4]);
+}
+
+#[test]
+fn servers_send_their_models_to_those_who_will_miss_the_deadline() {
+    let servers = Servers {
+        count: 2,
+        assign: Assign::List(vec![0, 1, 0, 0, 1]), // both clients of server 1 are late
+    };
+    let participation = PerServer::default();
+    let p_fedavg = method!(
+        PFedavg {
+            servers: servers.clone(),
+            participation: participation,
+            weighting: Weighting::Uniform
+        },
+        full(2)
+    );
+    let scene = Scene {
+        overlay: Some(Overlay::from_edges(2, [(0, 1)]).unwrap()),
+        ..two_are_late()
+    };
+    let down = vec![(5, 0), (5, 2), (5, 3), (6, 1), (6, 4)];
+    let up = vec![(0, 5), (2, 5), (3, 5)];
+    assert_eq!(
+        exchanges(&p_fedavg, &scene),
+        [down.clone(), up.clone(), vec![(5, 6), (6, 5)]]
+    );
+    let hierfavg = method!(
+        Hierfavg {
+            servers: servers,
+            participation: participation,
+            edge_rounds: 2,
+            weighting: Weighting::Uniform
+        },
+        full(2)
+    );
+    // After the first deadline the edge servers know who is late.
+    let again = vec![(5, 0), (5, 2), (5, 3)];
+    assert_eq!(
+        exchanges(&hierfavg, &two_are_late()),
+        [
+            vec![(7, 5), (7, 6)],
+            down,
+            up.clone(),
+            again,
+            up,
+            vec![(5, 7)]
+        ]
+    );
 }
 
 /// Client 2 is late in the second round: it hears the others' models and gradients but sends nothing.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use miette::{Diagnostic, LabeledSpan, SourceCode};
 
 use crate::config::brief::{bounded, brief};
+use crate::config::correction;
 use crate::config::excerpt::Excerpt;
 use crate::config::fault::ConfigFault;
 use crate::config::place::Place;
@@ -212,7 +213,12 @@ impl Diagnostic for ConfigError {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         let run = Some(format!("met in the run {}", brief(&self.0.run)))
             .filter(|_| !self.0.run.is_empty());
-        let help = match (self.0.fault.help().map(bounded), run) {
+        let fault = &self.0.fault;
+        let elsewhere = || match fault {
+            ConfigFault::WrongType { found, .. } => correction::elsewhere(&self.0.path, found),
+            _ => None,
+        };
+        let help = match (fault.help().or_else(elsewhere).map(bounded), run) {
             (Some(help), Some(run)) => format!("{help}\n{run}"),
             (help, run) => help.or(run)?,
         };

@@ -1,5 +1,6 @@
 //! An experiment as its file says it, and the runs that it stands for.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::config::error::ConfigError;
@@ -78,7 +79,7 @@ impl<'a> Experiment<'a> {
             .map(|index| self.run(index))
             .collect::<Result<Vec<_>, _>>()?;
         let configs: Vec<&RunConfig> = runs.iter().map(|run| &*run.config).collect();
-        let labels = labels(&self.variations, &configs);
+        let labels = labels(&self.named_variations()?, &configs);
         for (run, variation) in runs.iter_mut().zip(labels) {
             run.variation = variation;
         }
@@ -95,8 +96,8 @@ impl<'a> Experiment<'a> {
     /// [`ConfigError`] if its values do not have the right types.
     pub(crate) fn run(&self, index: usize) -> Result<Resolved<'_>, ConfigError> {
         let tree = self.tree(index)?;
-        let mut config: RunConfig =
-            reader::read(&tree, self.source).map_err(|error| error.knowing(&tree))?;
+        let mut config: RunConfig = reader::read(&tree, self.source)
+            .map_err(|error| sweep::blame(error.knowing(&tree), &self.variations[index], &tree))?;
         if let Some(topology) = &config.topology {
             let usual = usual_weights(&config.algorithm, topology);
             config.weights.get_or_insert(usual);
@@ -110,6 +111,22 @@ impl<'a> Experiment<'a> {
             index,
             tree: OnceCell::new(),
         })
+    }
+
+    /// What the sweep sets in each run, by the choices of that run where a path has `*`.
+    fn named_variations(&self) -> Result<Cow<'_, [Variation]>, ConfigError> {
+        if !self
+            .variations
+            .iter()
+            .any(|variation| sweep::is_open(variation))
+        {
+            return Ok(Cow::Borrowed(&self.variations));
+        }
+        let named = |(index, variation): (usize, &Variation)| {
+            Ok(sweep::with_choices(variation, &self.tree(index)?))
+        };
+        let all = self.variations.iter().enumerate().map(named);
+        all.collect::<Result<Vec<_>, _>>().map(Cow::Owned)
     }
 
     /// The values of the run at place `index`.
@@ -195,6 +212,25 @@ impl Resolved<'_> {
         fault
             .at(self.source, self.place(path), path)
             .in_run(&self.variation)
+    }
+
+    /// Whether the sweep has the settings `one` and `other` in more combinations than this run's: some run differs from it in the
+    /// first alone, and some in the second.
+    pub(crate) fn combines(&self, one: &str, other: &str) -> bool {
+        let of = |variation: &Variation, setting: &str| -> Vec<(String, String)> {
+            let entries = variation.iter().filter(|entry| entry.key == setting);
+            entries
+                .map(|entry| (entry.key.clone(), entry.value.to_string()))
+                .collect()
+        };
+        let all = &self.experiment.variations;
+        let own = &all[self.index];
+        let differs_in_alone = |setting: &str, same: &str| {
+            let (own, kept) = (of(own, setting), of(own, same));
+            all.iter()
+                .any(|run| of(run, same) == kept && of(run, setting) != own)
+        };
+        differs_in_alone(one, other) && differs_in_alone(other, one)
     }
 
     fn place(&self, path: &str) -> Option<Place> {

@@ -11,6 +11,7 @@ use meshfold_topology::{OverlaySize, TopologyError};
 use thiserror::Error;
 
 use crate::config::brief::{brief, listed};
+use crate::config::correction::{asks_for_pairs, beside_outside, correction};
 use crate::network::NetworkError;
 
 /// What is wrong with an experiment.
@@ -118,8 +119,14 @@ pub enum ConfigFault {
         found: String,
         /// The next part of the path.
         key: String,
-        /// The override that sets the whole value instead, if it is known.
+        /// What sets the whole value instead, as it is written in the file or as an override, if it is known.
         instead: Option<String>,
+    },
+    /// A path has `*` for the key of a choice where there is none.
+    #[error("found {found}, needed a choice, whose key `*` stands for")]
+    NoChoiceHere {
+        /// The value that stands there.
+        found: String,
     },
     /// A path leads past the end of a list.
     #[error("found a list of {length}, which has no entry `{}`", brief(index))]
@@ -207,6 +214,9 @@ pub enum ConfigFault {
     /// The method's settings cannot work.
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
+    /// A method and an overlay that do not go together, which a sweep combines among others.
+    #[error(transparent)]
+    UnsuitedPair(AlgorithmError),
     /// The model cannot be built.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -311,7 +321,7 @@ impl ConfigFault {
                 Some("such as --set seed=2 or --set topology.regular.degree=4".to_owned())
             }
             Self::NoKeysHere { instead, .. } => {
-                let set = |whole: &String| format!("set the whole value: --set '{}'", brief(whole));
+                let set = |whole: &String| format!("set the whole value: {whole}");
                 instead.as_ref().map(set)
             }
             Self::Swept { swept } => Some(format!(
@@ -358,6 +368,13 @@ impl ConfigFault {
                 Some("take fewer nodes, or a topology with fewer edges".to_owned())
             }
             Self::ChurnMemory { .. } => Some("take fewer nodes or rings".to_owned()),
+            Self::UnsuitedPair(_) => Some(
+                "in `sweep.grid` every method meets every topology; pair them in `sweep.cases`: [{topology: .., algorithm: ..}, ..]"
+                    .to_owned(),
+            ),
+            Self::Topology(error) if asks_for_pairs(error) => Some(
+                "nodes that meet in pairs, drawn anew in each round, are `topology: random_matching`".to_owned(),
+            ),
             Self::NoExperiment { .. } => Some(
                 "an experiment has at least name, dataset, partition, model, algorithm and rounds"
                     .to_owned(),
@@ -374,7 +391,9 @@ impl ConfigFault {
             Self::OneChoice { .. } => "one of these",
             Self::MissingKey { .. } => "in here",
             Self::WrongType { .. } | Self::Value { .. } | Self::Refused(_) => "this value",
-            Self::NoKeysHere { .. } | Self::NoEntryHere { .. } => "this part",
+            Self::NoKeysHere { .. } | Self::NoChoiceHere { .. } | Self::NoEntryHere { .. } => {
+                "this part"
+            }
             Self::LongPath { .. } => "this path",
             Self::Swept { .. } => "this override",
             Self::Memory { .. }
@@ -383,38 +402,6 @@ impl ConfigFault {
             | Self::Data(_) => "asked for here",
             _ => "set here",
         }
-    }
-}
-
-/// The schedule whose `outside` was written beside it, not within.
-fn beside_outside(found: &[String]) -> Option<&'static str> {
-    match found {
-        [one, other] if one == "outside" || other == "outside" => ["phases", "periodic"]
-            .into_iter()
-            .find(|schedule| one == schedule || other == schedule),
-        _ => None,
-    }
-}
-
-/// How to write a single value as what is needed.
-fn correction(found: &str, needed: &str) -> Option<String> {
-    let single = !matches!(found, "nothing" | "a list" | "a map");
-    let number = found.strip_prefix("the number ");
-    match needed {
-        "text" if single => Some("write it in quotes".to_owned()),
-        "a list" if single => {
-            let text = found.strip_prefix("the text \"");
-            let text = text.and_then(|text| text.strip_suffix('"'));
-            let value = number.or(text).unwrap_or("20");
-            Some(format!("write it in brackets, such as [{value}]"))
-        }
-        _ if needed.contains("whole number") || needed.contains("number of examples") => {
-            let value: f64 = number?.parse().ok()?;
-            let whole = (0.0..=f64::from(u32::MAX)).contains(&value) && value.fract() == 0.0;
-            let plain = (value as u64).to_string();
-            (whole && number != Some(&*plain)).then(|| format!("write it as {plain}"))
-        }
-        _ => None,
     }
 }
 
@@ -490,42 +477,6 @@ mod tests {
             elsewhere.help().as_deref(),
             Some("did you mean `topology.regular.degree`? keys here: ring, path")
         );
-    }
-
-    #[test]
-    fn a_value_is_corrected_as_it_was_written() {
-        for (found, needed, correct) in [
-            (
-                "the number 1e3",
-                "a whole number, 0 or more",
-                Some("write it as 1000"),
-            ),
-            (
-                "the number 010",
-                "a whole number, 0 or more",
-                Some("write it as 10"),
-            ),
-            (
-                "the number 3.0",
-                "a number of examples or `full`",
-                Some("write it as 3"),
-            ),
-            ("the number 1.5", "a whole number, 0 or more", None),
-            ("the number -1", "a whole number, 0 or more", None),
-            (
-                "the number 0.5",
-                "a list",
-                Some("write it in brackets, such as [0.5]"),
-            ),
-            (
-                "the text \"own\"",
-                "a list",
-                Some("write it in brackets, such as [own]"),
-            ),
-            ("nothing", "a list", None),
-        ] {
-            assert_eq!(correction(found, needed).as_deref(), correct, "{found}");
-        }
     }
 
     #[test]

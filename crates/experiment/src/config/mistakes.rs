@@ -42,7 +42,7 @@ pub(crate) fn all<T: DeserializeOwned>(
         };
         let read = |tree: &Node| {
             let read = reader::read::<T>(tree, source);
-            read.map_err(|error| error.knowing(tree))
+            read.map_err(|error| sweep::blame(error.knowing(tree), variation, tree))
         };
         if found.read(&mut tree, read).is_some() {
             // Of a dataset whose values have not all been read, nobody can say whether they fit each other.

@@ -1,11 +1,15 @@
 //! `--set a.b=c`: overrides of single values of an experiment.
 
+use crate::config::brief::brief;
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
 use crate::config::place::Place;
 use crate::config::source::ExperimentSource;
 use crate::config::tree::{Entry, Node, Value};
 use crate::config::yaml_error::MOST_LEVELS;
+
+/// The part of a path that stands for the one key of a choice, whatever that is: `algorithm.*.learning_rate`.
+pub(crate) const ANY_CHOICE: &str = "*";
 
 /// The paths whose further parts are one key, as sweeps write them: `sweep.grid.algorithm.dsgd.learning_rate`.
 const DOTTED_KEYS: &str = "sweep.grid.";
@@ -136,12 +140,11 @@ pub(crate) fn set(
     Ok(())
 }
 
-/// The override that sets what stands at the path `above` whole: to what it is to hold at the path `below`, which is `value`.
-///
-/// There is none of what a sweep sets.
+/// What sets the value at the path `above` whole, to what it is to hold at the path `below`, which is `value`: an override, or in the
+/// file an entry of a sweep.
 fn whole(above: &[PathPart], below: &[PathPart], value: &Node) -> Option<String> {
     let is_override = below.first().is_some_and(|part| part.place.text > 0);
-    if !is_override || above.is_empty() {
+    if above.is_empty() {
         return None;
     }
     let nest = |inner: String, part: &PathPart| match part.is_index() {
@@ -150,7 +153,11 @@ fn whole(above: &[PathPart], below: &[PathPart], value: &Node) -> Option<String>
     };
     let names: Vec<&str> = above.iter().map(|part| part.name.as_str()).collect();
     let value = below.iter().rev().fold(value.to_string(), nest);
-    Some(format!("{}={value}", names.join(".")))
+    let path = names.join(".");
+    Some(match is_override {
+        true => format!("--set '{}'", brief(&format!("{path}={value}"))),
+        false => format!("`{}`", brief(&format!("{path}: {value}"))),
+    })
 }
 
 impl PathPart {
@@ -162,6 +169,19 @@ impl PathPart {
 
 /// The value below `node` that `part` names, made if `node` can have it; its key is placed anew if the value will be.
 fn step<'a>(node: &'a mut Node, part: &PathPart, last: bool) -> Result<&'a mut Node, ConfigFault> {
+    if part.name == ANY_CHOICE {
+        let name = node.choice().ok_or_else(|| ConfigFault::NoChoiceHere {
+            found: match node.entries() {
+                Some(entries) => format!("a map of {} keys", entries.len()),
+                None => node.words(),
+            },
+        })?;
+        let chosen = PathPart {
+            name: name.to_owned(),
+            place: part.place,
+        };
+        return step(node, &chosen, last);
+    }
     if node.value == Value::Null && part.is_index() {
         return Err(no_keys(node, part));
     }
@@ -263,6 +283,35 @@ mod tests {
             tree.to_string(),
             "{topology: {regular: {degree: 6}}, seed: 1, model: null}"
         );
+    }
+
+    #[test]
+    fn a_star_stands_for_the_choice_that_is_there() {
+        let tree = with(&["topology.*.hops=2", "model.*.hidden.0=7"]).unwrap();
+        assert_eq!(
+            tree.to_string(),
+            "{topology: {ring: {hops: 2}}, seed: 1, model: {mlp: {hidden: [7, 50]}}}"
+        );
+        for (text, message) in [
+            (
+                "seed.*.more=3",
+                "seed: found the number 1, needed a choice, whose key `*` stands for",
+            ),
+            (
+                "*.a=3",
+                "found a map of 3 keys, needed a choice, whose key `*` stands for",
+            ),
+            (
+                "weights.*.theta=3",
+                "weights: found nothing, needed a choice, whose key `*` stands for",
+            ),
+        ] {
+            let error = with(&[text]).unwrap_err();
+            assert_eq!(
+                (error.to_string().as_str(), error.marked()),
+                (message, Some("*"))
+            );
+        }
     }
 
     #[test]

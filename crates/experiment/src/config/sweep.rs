@@ -11,7 +11,8 @@ use serde::Deserialize;
 
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
-use crate::config::overrides::{parts, set};
+use crate::config::label::in_words;
+use crate::config::overrides::{ANY_CHOICE, parts, set};
 use crate::config::place::Place;
 use crate::config::source::ExperimentSource;
 use crate::config::tree::{Entry, Node, Value};
@@ -32,11 +33,12 @@ pub(crate) type Variation = Vec<Entry>;
 #[schemars(rename = "Sweep")]
 pub(crate) struct Keys {
     /// The values of dotted paths, such as `algorithm.dsgd.momentum: [0.0, 0.9]`: a run for each combination, the last path
-    /// changing fastest.
+    /// changing fastest. In a path, `*` stands for the choice that a run has at that place: `algorithm.*.learning_rate: [0.03, 0.1]`
+    /// gives these rates to whatever method a run has. A path that sets the choice itself comes before it.
     #[serde(default, rename = "grid")]
     #[schemars(with = "Option<BTreeMap<String, Vec<serde_json::Value>>>")]
     _grid: Option<serde::de::IgnoredAny>,
-    /// Runs one by one, each a map from dotted paths to values.
+    /// Runs one by one, each a map from dotted paths to values; `*` in a path as in `grid`.
     #[serde(default, rename = "cases")]
     #[schemars(with = "Option<Vec<BTreeMap<String, serde_json::Value>>>")]
     _cases: Option<serde::de::IgnoredAny>,
@@ -111,6 +113,16 @@ pub(crate) fn run_of(
     Ok(run)
 }
 
+/// `error` of the values `run`, with the name of the run if its `variation` has paths that mean other choices in other runs.
+pub(crate) fn blame(error: ConfigError, variation: &[Entry], run: &Node) -> ConfigError {
+    if !is_open(variation) {
+        return error;
+    }
+    let named = with_choices(variation, run);
+    let label = |entry: &Entry| (entry.key.clone(), in_words(&entry.value));
+    error.in_run(&named.iter().map(label).collect::<Vec<_>>())
+}
+
 /// Checks that no path of a run equals or contains one that is set before it, whose value would be lost.
 fn overwritten(
     cases: &[Variation],
@@ -134,11 +146,43 @@ fn overwritten(
     Ok(())
 }
 
-/// Whether the dotted path `inner` equals `outer` or goes on from it.
+/// Whether the dotted path `inner` equals `outer` or goes on from it; `*` in either may stand for any key.
 fn is_within(inner: &str, outer: &str) -> bool {
-    inner
-        .strip_prefix(outer)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    let mut inner = inner.split('.');
+    outer.split('.').all(|part| {
+        let is_met = |own: &str| own == part || [own, part].contains(&ANY_CHOICE);
+        inner.next().is_some_and(is_met)
+    })
+}
+
+/// Whether `variation` sets a value below a choice that may be another one in other runs.
+pub(crate) fn is_open(variation: &[Entry]) -> bool {
+    let mut parts = variation.iter().flat_map(|entry| entry.key.split('.'));
+    parts.any(|part| part == ANY_CHOICE)
+}
+
+/// The `variation` with the choices of its run, whose values are `run`, in place of `*`.
+pub(crate) fn with_choices(variation: &[Entry], run: &Node) -> Variation {
+    let named = |entry: &Entry| Entry {
+        key: named(&entry.key, run),
+        ..entry.clone()
+    };
+    variation.iter().map(named).collect()
+}
+
+/// The dotted `path` with the choices of `run` in place of `*`.
+fn named(path: &str, run: &Node) -> String {
+    let mut node = Some(run);
+    let mut names = Vec::new();
+    for part in path.split('.') {
+        let name = match part {
+            ANY_CHOICE => node.and_then(Node::choice).unwrap_or(part),
+            _ => part,
+        };
+        names.push(name);
+        node = node.and_then(|node| Some(&node.entry(name)?.value));
+    }
+    names.join(".")
 }
 
 /// The first of the overridden `paths` whose value every run replaces.
@@ -338,6 +382,52 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "sweep: the sweep asks for 1000000 runs, at most 100000 are possible"
+        );
+    }
+
+    #[test]
+    fn a_star_stands_for_the_choice_of_each_run() {
+        let yaml = "a: {x: {r: 0}}\nsweep: {grid: {a: [{y: {s: 2}}, z], a.*.r: [1, 3]}}";
+        let expected = [
+            "{a: {y: {s: 2, r: 1}}}",
+            "{a: {y: {s: 2, r: 3}}}",
+            "{a: {z: {r: 1}}}",
+            "{a: {z: {r: 3}}}",
+        ];
+        assert_eq!(runs(yaml).unwrap(), expected);
+        let cases = "a: {x: {r: 0}}\nsweep: {cases: [{a.*.r: 1}, {a: y, a.*.r: 2}]}";
+        assert_eq!(
+            runs(cases).unwrap(),
+            ["{a: {x: {r: 1}}}", "{a: {y: {r: 2}}}"]
+        );
+    }
+
+    #[test]
+    fn a_path_with_a_star_replaces_what_the_same_path_sets() {
+        for (yaml, message) in [
+            (
+                "sweep: {cases: [{a.x.r: 1}], grid: {a.*.r: [1, 2]}}",
+                "sweep: `a.*.r` is set after `a.x.r`, whose value is lost by it",
+            ),
+            (
+                "sweep: {grid: {a.*.r: [1, 2], a: [x, y]}}",
+                "sweep: `a` is set after `a.*.r`, whose value is lost by it",
+            ),
+        ] {
+            assert_eq!(runs(yaml).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn a_path_into_another_choice_is_told_what_would_do() {
+        let yaml = "topology: ring\nsweep: {grid: {topology.regular.degree: [3, 5]}}";
+        let error = runs(yaml).unwrap_err();
+        assert_eq!(
+            (error.to_string().as_str(), error.fault().help().as_deref()),
+            (
+                "topology: found the text \"ring\", which has no key `regular`",
+                Some("set the whole value: `topology: {regular: {degree: 3}}`")
+            )
         );
     }
 

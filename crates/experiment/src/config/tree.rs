@@ -132,6 +132,18 @@ impl Node {
         Some(entries.remove(index))
     }
 
+    /// The name of the choice, if the value is one: a bare name, or the only key of a map.
+    pub(crate) fn choice(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(name) => Some(name),
+            Value::Map(entries) => match entries.as_slice() {
+                [one] => Some(&one.key),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The value at the dotted `path` of keys, if there is one.
     pub(crate) fn get(&self, path: &str) -> Option<&Self> {
         path.split('.')

@@ -9,7 +9,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum NetworkError {
     /// A value that cannot work.
-    #[error("{key}: found {found}, needed {needed}")]
+    #[error("network.{key}: found {found}, needed {needed}")]
     Setting {
         /// Dotted path of the value below `network`.
         key: String,

@@ -1,6 +1,8 @@
 //! Checks of the values of a run by themselves and by the number of clients and examples, before there is an overlay.
 
-use meshfold_algorithms::{AlgorithmError, OverlayUse, Policy, RowKind, Rows, StragglerUnit};
+use meshfold_algorithms::{
+    AlgorithmError, Method, OverlayUse, Policy, RowKind, Rows, StragglerUnit,
+};
 use meshfold_data::DatasetSummary;
 use meshfold_engine::{Device, Model};
 use meshfold_topology::{Loses, Repair, Topology, TopologyError, Weights};
@@ -272,12 +274,7 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         }
         _ => return Ok(()),
     };
-    let found = match policy {
-        Policy::Partial => "partial",
-        Policy::Isolate => "isolate",
-        Policy::Receive => "receive",
-    };
-    Err(run.wrong("stragglers.policy", found, needed))
+    Err(run.wrong("stragglers.policy", policy.name(), needed))
 }
 
 /// Whether it is known how long local steps take.
@@ -291,7 +288,8 @@ fn tells_speeds(config: &RunConfig) -> bool {
 /// A method's own complaint, at the key that it names, with the value as it is written there.
 pub(super) fn of_method(run: &Resolved<'_>, mut error: AlgorithmError) -> ConfigError {
     let (key, found) = match &mut error {
-        AlgorithmError::Setting { key, found, .. } => (*key, found),
+        AlgorithmError::Setting { key, found, .. }
+        | AlgorithmError::Unsuited { key, found, .. } => (*key, found),
         AlgorithmError::OwnSetting { key, found, .. } => (&**key, found),
         _ => return at_method(run, error),
     };
@@ -313,6 +311,9 @@ fn at_method(run: &Resolved<'_>, error: AlgorithmError) -> ConfigError {
         AlgorithmError::OwnSetting { key, .. } => {
             let path = format!("algorithm.{method}.{key}");
             run.error(error, &path)
+        }
+        AlgorithmError::Overlay { .. } if run.combines("algorithm", "topology") => {
+            run.error(ConfigFault::UnsuitedPair(error), "topology")
         }
         AlgorithmError::Overlay { .. } => run.error(error, "topology"),
         _ => run.error(error, &format!("algorithm.{method}")),
@@ -347,8 +348,7 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let rings = matches!(config.topology, Some(Topology::VirtualRings(_)));
     for (index, failure) in config.failures.0.iter().enumerate() {
         if failure.edges.is_some() && config.topology.is_none() {
-            let method = config.algorithm.name();
-            let needed = format!("`clients`: {method} has no overlay whose edges could fail");
+            let needed = no_edges(&config.algorithm);
             return Err(run.wrong(&format!("failures.{index}.edges"), "edges", needed));
         }
         let profile = config.algorithm.profile();
@@ -368,6 +368,21 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
         }
     }
     Ok(())
+}
+
+/// What can fail in a run of a `method` without an overlay.
+fn no_edges(method: &Method) -> String {
+    let has_none = format!(
+        "`clients`: {} has no overlay whose edges could fail",
+        method.name()
+    );
+    match method {
+        // The method sends as the overlay of the same name does.
+        Method::OnePeer(_) => {
+            format!("{has_none}; `push_sum` and `dsgd` on `topology: one_peer` have")
+        }
+        _ => has_none,
+    }
 }
 
 /// Checks that labels can be what the models start from: one parameter of each client's own.

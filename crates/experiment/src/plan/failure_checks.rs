@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshfold_algorithms::RowKind;
+use meshfold_algorithms::{OverlayUse, RowKind};
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{Failure, FailureRedraw, Failures, Overlay, Target, TopologyError};
 use rand_chacha::ChaCha8Rng;
@@ -150,7 +150,42 @@ pub(crate) fn warnings(
         format!("no client is alive in round {round} after failures.{index} and those before it: nobody trains")
     });
     let failures = config.failures.0.iter().enumerate();
-    failures.filter_map(of_failure).chain(nobody).collect()
+    let of_failures = failures.clone().filter_map(of_failure);
+    let of_servers = failures.filter_map(|failure| of_servers(config, failure, planned));
+    of_failures.chain(of_servers).chain(nobody).collect()
+}
+
+/// How many edges between servers the failure at a place of the list hits, if edges are drawn: who asks for it may think of all links.
+fn of_servers(
+    config: &RunConfig,
+    (index, failure): (usize, &Failure),
+    planned: Option<&PlannedOverlay>,
+) -> Option<String> {
+    let drawn = match &failure.edges {
+        None | Some(Target::List(_)) => return None,
+        Some(drawn) => drawn,
+    };
+    let OverlayUse::Servers(_) = config.algorithm.profile().overlay else {
+        return None;
+    };
+    if failure.from_round > config.rounds {
+        return None;
+    }
+    let planned = planned?;
+    let edges = planned.overlay.edge_count();
+    let count = drawn.count(edges);
+    let (fail, percent) = (
+        if count == 1 { "fails" } else { "fail" },
+        (1000.0 * count as f64 / edges.max(1) as f64).round() / 10.0,
+    );
+    let of_round = match planned.topology.varies() {
+        true => " of the first round",
+        false => "",
+    };
+    Some(format!(
+        "failures.{index}: of the {edges} edges between servers{of_round} {count} {fail}, {percent} %; links between clients and servers \
+         do not fail"
+    ))
 }
 
 /// Whether the overlay has an edge; a directed one only from the first node to the second.

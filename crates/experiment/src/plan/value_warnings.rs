@@ -31,6 +31,7 @@ pub(super) fn of(
         );
     }
     warnings.extend(of_clients_alone(config));
+    warnings.extend(of_late_clients(config));
     warnings
 }
 
@@ -103,6 +104,16 @@ fn of_labels(model: &Model, dataset: &DatasetSummary) -> Option<String> {
              array of labels of an npz file are learnt as they are",
             dataset.classes() - 1
         )
+    })
+}
+
+/// Clients that are late although no time is measured by which they would be.
+fn of_late_clients(config: &RunConfig) -> Option<String> {
+    let share = config.stragglers.as_ref()?.share?;
+    (share > 0.0 && config.network.is_some()).then(|| {
+        "the late clients of `stragglers.share` cost no simulated time: they are drawn without regard to their speed, and nobody waits \
+         for them; with `stragglers.deadline_seconds` in its place the slow clients are late, and the others wait until the deadline"
+            .to_owned()
     })
 }
 

@@ -6,12 +6,14 @@ use crate::config::brief::brief;
 use crate::plan::effort::{DAY, about};
 use crate::plan::fairness::uneven_work;
 use crate::plan::run_plan::RunPlan;
+use crate::plan::straggler_policies;
 
 /// What will work in `plans` but may not be intended: a sentence each, given once for all the runs that it concerns.
 pub fn warnings(plans: &[RunPlan]) -> Vec<String> {
     let of_runs = plans.iter().map(|plan| (plan, &plan.warnings[..]));
     let mut warnings = grouped(&of_runs.collect::<Vec<_>>(), |plan| plan.label());
     warnings.extend(uneven_work(plans));
+    warnings.extend(straggler_policies::uneven(plans));
     let seconds: Vec<f64> = plans.iter().map(|plan| plan.seconds).collect();
     warnings.extend(of_all(&seconds));
     warnings

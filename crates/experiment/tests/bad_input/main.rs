@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod hints;
 mod lists;
 mod long_texts;
 mod many;

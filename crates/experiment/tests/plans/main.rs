@@ -1,5 +1,6 @@
 //! What is planned of an experiment that can be run.
 
+mod any_choice;
 mod warnings;
 mod work;
 

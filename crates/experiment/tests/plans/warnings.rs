@@ -106,6 +106,31 @@ fn failures_that_hit_nothing_are_warned_of() {
 }
 
 #[test]
+fn failures_of_edges_between_servers_are_told_with_their_number() {
+    let warnings = |topology: &str, failures: &str| {
+        let yaml = YAML
+            .replace("topology: ring", &format!("topology: {topology}"))
+            .replace("dfedavgm: {", "p_fedavg: {servers: {count: 5}, ");
+        one(&format!("{yaml}failures: [{failures}]\n")).warnings
+    };
+    assert_eq!(
+        warnings("ring", "{edges: {share: 0.1}}"),
+        [
+            "failures.0: of the 5 edges between servers 1 fails, 20 %; links between clients and servers do not fail"
+        ]
+    );
+    assert_eq!(
+        warnings("path", "{clients: {count: 1}}, {edges: {count: 3}}"),
+        [
+            "failures.1: of the 4 edges between servers 3 fail, 75 %; links between clients and servers do not fail"
+        ]
+    );
+    assert_eq!(warnings("ring", "{edges: {list: [[0, 1]]}}"), [""; 0]);
+    let of_clients = one(&format!("{YAML}failures: [{{edges: {{share: 0.1}}}}]\n"));
+    assert_eq!(of_clients.warnings, [""; 0]);
+}
+
+#[test]
 fn methods_that_later_weights_make_unstable_are_warned_of() {
     let warnings = |algorithm: &str, topology: &str, failures: &str| {
         one(&format!(
@@ -173,6 +198,49 @@ fn deadlines_that_nobody_meets_or_misses_are_warned_of() {
         warnings(0.0, 1.0, "isolate"),
         ["no client ever misses the deadline: local steps take no time"]
     );
+}
+
+#[test]
+fn a_share_of_late_clients_is_said_to_cost_no_simulated_time() {
+    let network =
+        "network: {links: {fixed: {bytes_per_second: 1.0e6}}, compute: {seconds_per_step: 0.1}}\n";
+    let warnings = |rest: &str| one(&format!("{YAML}{rest}")).warnings;
+    let share = "stragglers: {share: 0.5}\n";
+    let said = warnings(&format!("{network}{share}"));
+    assert_eq!(
+        said,
+        [
+            "the late clients of `stragglers.share` cost no simulated time: they are drawn without regard to their speed, and \
+             nobody waits for them; with `stragglers.deadline_seconds` in its place the slow clients are late, and the others \
+             wait until the deadline"
+        ]
+    );
+    let nobody = format!("{network}stragglers: {{share: 0}}\n");
+    for silent in [share, network, &nobody] {
+        assert_eq!(warnings(silent), [""; 0], "{silent}");
+    }
+}
+
+#[test]
+fn methods_that_treat_stragglers_differently_are_warned_of() {
+    let said = |stragglers: &str| {
+        let yaml = format!(
+            "{YAML}stragglers: {stragglers}\nsweep:\n  cases:\n    - {{algorithm.dfedavgm.momentum: 0}}\n    - {{algorithm: \
+             {{dfedrw: {{walkers: 5, hops: 4, local: {{epochs: 1}}, batch_size: 20, learning_rate: 0.05}}}}}}\n"
+        );
+        let said = meshfold_experiment::warnings(&crate::plans(&yaml));
+        let of_policy = |warning: &&String| warning.contains("`stragglers.policy` is not set");
+        said.iter().filter(of_policy).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said("{share: 0.5}"),
+        [
+            "`stragglers.policy` is not set, so late clients are not treated alike under every method: `isolate` under \
+             dfedavgm; `partial` under dfedrw. Set `stragglers.policy` to compare the methods under the same one"
+        ]
+    );
+    assert_eq!(said("{share: 0.5, policy: partial}"), [""; 0]);
+    assert_eq!(said("{share: 0}"), [""; 0]);
 }
 
 #[test]

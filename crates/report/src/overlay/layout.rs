@@ -21,6 +21,7 @@ pub(crate) fn positions(overlay: &Overlay, topology: Option<&Topology>) -> Vec<[
             Topology::Path(_)
             | Topology::Ring(_)
             | Topology::RingPlusMatching(_)
+            | Topology::RandomMatching(_)
             | Topology::WattsStrogatz(_),
         ) => circle(nodes),
         Some(Topology::Exponential(_) | Topology::Regular(_) | Topology::VirtualRings(_)) => {

@@ -138,6 +138,16 @@ impl Failure {
 }
 
 impl<T: Copy> Target<T> {
+    /// How many fail out of `all`.
+    #[must_use]
+    pub fn count(&self, all: usize) -> usize {
+        match self {
+            Self::List(list) => list.len().min(all),
+            Self::Count(count) => (*count).min(all),
+            Self::Share(share) => number(*share, all),
+        }
+    }
+
     /// Those who fail out of `all`, in no particular order; `at` gives those at some of the places `0..all`.
     fn of(
         &self,
@@ -145,12 +155,12 @@ impl<T: Copy> Target<T> {
         at: impl FnOnce(Vec<usize>) -> Vec<T>,
         rng: &mut ChaCha8Rng,
     ) -> Vec<T> {
-        let count = match self {
-            Self::List(list) => return list.clone(),
-            Self::Count(count) => (*count).min(all),
-            Self::Share(share) => number(*share, all),
-        };
-        at(rand::seq::index::sample(rng, all, count).into_vec())
+        match self {
+            Self::List(list) => list.clone(),
+            Self::Count(_) | Self::Share(_) => {
+                at(rand::seq::index::sample(rng, all, self.count(all)).into_vec())
+            }
+        }
     }
 }
 

@@ -154,8 +154,8 @@ impl OverlayEpoch<'_> {
     ///
     /// # Errors
     /// Those of [`Topology::check`] and [`Topology::build`]; the latter as [`TopologyError::Within`] where a part of a
-    /// schedule is at fault. Members must be connected among each other, except by the edge lists of `periodic` and by
-    /// `one_peer`.
+    /// schedule is at fault. Members must be connected among each other, except by the edge lists of `periodic`, by
+    /// `one_peer` and by `random_matching`.
     pub fn build<'a>(
         &self,
         nodes: impl Into<Nodes<'a>>,
@@ -196,6 +196,7 @@ mod tests {
         for text in [
             r#"{"ring": {}}"#,
             r#"{"one_peer": {}}"#,
+            r#"{"random_matching": {}}"#,
             r#"{"periodic": [{"ring": {}}, {"star": {}}, {"ring": {}}]}"#,
             r#"{"redraw": {"every": 5, "of": {"ring": {}}}}"#,
             r#"{"phases": [{"rounds": 3, "of": {"ring": {}}}, {"rounds": 8, "of": {"star": {}}}, {"of": {"path": {}}}]}"#,

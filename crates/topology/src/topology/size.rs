@@ -86,6 +86,7 @@ impl Topology {
             Self::DCliques(d_cliques) => listed(d_cliques.edges(n)),
             Self::Edges(edges) => listed(edges.pairs.len() as f64),
             Self::OnePeer(_) => listed(n),
+            Self::RandomMatching(_) => listed((n / 2.0).floor()),
             Self::Own(own) => OverlaySize {
                 edges_at_once: match own.part().change() {
                     // All overlays of the period, and then their union as well.
@@ -127,7 +128,8 @@ impl Topology {
             | Self::RingPlusMatching(_)
             | Self::VirtualRings(_)
             | Self::Exponential(_)
-            | Self::OnePeer(_) => false,
+            | Self::OnePeer(_)
+            | Self::RandomMatching(_) => false,
             Self::Path(_)
             | Self::Ring(_)
             | Self::Grid(_)
@@ -292,6 +294,7 @@ mod tests {
             r#"{"redraw": {"nodes": {"share": 0.5}, "of": {"complete": {}}}}"#,
             r#"{"phases": [{"rounds": 1, "nodes": {"first": 90}, "of": {"complete": {}}}, {"of": {"ring": {}}}]}"#,
             r#"{"one_peer": {}}"#,
+            r#"{"random_matching": {}}"#,
         ] {
             let topology = topology(text);
             let mut rng = ChaCha8Rng::seed_from_u64(3);

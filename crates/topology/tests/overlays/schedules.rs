@@ -2,8 +2,8 @@
 
 use meshfold_topology::{
     Edges, ErdosRenyi, MaxDegree, Members, MixingMatrix, OnePeer, Outside, Overlay, OverlaySummary,
-    Periodic, Phase, Phases, Probability, Redraw, Regular, Ring, Snapshot, Topology, Uniform,
-    Weights, column_stochastic, joint_lambda, rounds_to_connect, union_connects,
+    Periodic, Phase, Phases, Probability, RandomMatching, Redraw, Regular, Ring, Snapshot,
+    Topology, Uniform, Weights, column_stochastic, joint_lambda, rounds_to_connect, union_connects,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -249,6 +249,32 @@ fn one_peer_takes_the_exact_average_of_a_power_of_two() {
         .collect();
     let lambda = joint_lambda(&seven.iter().collect::<Vec<_>>()).unwrap();
     assert!(lambda > 0.01 && lambda < 0.5, "{lambda}");
+}
+
+#[test]
+fn a_random_matching_is_another_one_in_each_round_and_connects_over_time() {
+    let topology = Topology::RandomMatching(RandomMatching {});
+    assert_eq!((topology.varies(), topology.period(8)), (true, None));
+    let pairs = |round| -> Vec<(u32, u32)> { at(&topology, round, 8).overlay.edges().collect() };
+    assert_eq!(pairs(3), pairs(3));
+    assert_ne!(pairs(3), pairs(4));
+    for round in 1..=20 {
+        assert_eq!(pairs(round).len(), 4);
+    }
+    let overlays: Vec<Overlay> = (1..=20)
+        .map(|round| at(&topology, round, 8).overlay)
+        .collect();
+    assert!(!overlays[0].is_connected());
+    assert!(union_connects(overlays.iter()));
+    // Pairs take the mean of their models: all come near the mean of the eight, which no pair changes.
+    let matrices = overlays.iter().map(|one| Weights::default().matrix(one));
+    let matrices: Vec<MixingMatrix> = matrices.collect::<Result<_, _>>().unwrap();
+    let start: Vec<f64> = (0..8).map(f64::from).collect();
+    let end = matrices.iter().fold(start, |x, matrix| matrix.apply(&x));
+    let farthest = end.iter().map(|x| (x - 3.5).abs()).fold(0.0, f64::max);
+    // λ2 of the expected matrix is 3/7: in the mean over draws the squared distance of 42 falls to 42 (3/7)^20.
+    assert!(farthest < 1e-2, "{end:?}");
+    assert!((end.iter().sum::<f64>() - 28.0).abs() < 1e-9);
 }
 
 #[test]

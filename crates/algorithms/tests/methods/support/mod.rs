@@ -107,6 +107,8 @@ pub(crate) struct Scene {
     pub(crate) start: Start,
     /// Who falls behind, and what the method makes of them.
     pub(crate) stragglers: Option<(Stragglers, Policy)>,
+    /// The share of the deadline that a local step of each client takes, if there is a deadline.
+    pub(crate) step_shares: Option<Vec<f64>>,
 }
 
 /// An irregular overlay: a path with a chord.
@@ -128,6 +130,7 @@ impl Default for Scene {
             for_good: false,
             start: Start::Independent,
             stragglers: None,
+            step_shares: None,
         }
     }
 }
@@ -202,7 +205,7 @@ impl Scene {
             .map(|(stragglers, policy)| StragglerContext {
                 stragglers,
                 policy: *policy,
-                step_shares: None,
+                step_shares: self.step_shares.as_deref(),
                 seed: SEED,
                 round,
             })

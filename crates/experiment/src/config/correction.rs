@@ -1,0 +1,139 @@
+//! What a value that does not fit was meant to be.
+
+use meshfold_topology::TopologyError;
+
+/// How to write a single value as what is needed.
+pub(crate) fn correction(found: &str, needed: &str) -> Option<String> {
+    let single = !matches!(found, "nothing" | "a list" | "a map");
+    let number = found.strip_prefix("the number ");
+    match needed {
+        "text" if single => Some("write it in quotes".to_owned()),
+        "a list" if single => {
+            let text = found.strip_prefix("the text \"");
+            let text = text.and_then(|text| text.strip_suffix('"'));
+            let value = number.or(text).unwrap_or("20");
+            Some(format!("write it in brackets, such as [{value}]"))
+        }
+        _ if needed.contains("whole number") || needed.contains("number of examples") => {
+            let value: f64 = number?.parse().ok()?;
+            let whole = (0.0..=f64::from(u32::MAX)).contains(&value) && value.fract() == 0.0;
+            let plain = (value as u64).to_string();
+            (whole && number != Some(&*plain)).then(|| format!("write it as {plain}"))
+        }
+        _ if needed.contains("number") => {
+            let text = found.strip_prefix("the text \"")?.strip_suffix('"')?;
+            Some(format!("write it as {}", plain_number(text)?))
+        }
+        _ => None,
+    }
+}
+
+/// How often a number with a unit behind it has the unit that settings have: shares, bytes (per second), seconds.
+const UNITS: [(&str, f64); 14] = [
+    ("%", 0.01),
+    ("kB", 1e3),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("B", 1.0),
+    ("ms", 1e-3),
+    ("us", 1e-6),
+    ("min", 60.0),
+    ("s", 1.0),
+];
+
+/// The number that a text such as `50%` or `1MB/s` means.
+fn plain_number(text: &str) -> Option<f64> {
+    let text = text.strip_suffix("/s").unwrap_or(text);
+    let (unit, times) = UNITS.iter().find(|(unit, _)| text.ends_with(unit))?;
+    let value: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+    let number = value * times;
+    // `0.07 * 100` and the like: 12 digits are more than anybody writes.
+    let rounded: f64 = format!("{number:.12e}").parse().ok()?;
+    rounded.is_finite().then_some(rounded)
+}
+
+/// Whether a regular overlay was to have pairs of nodes alone.
+pub(crate) fn asks_for_pairs(error: &TopologyError) -> bool {
+    match error {
+        TopologyError::RegularDegree { degree: 1, .. } => true,
+        TopologyError::Within { source, .. } => asks_for_pairs(source),
+        _ => false,
+    }
+}
+
+/// The schedule whose `outside` was written beside it, not within.
+pub(crate) fn beside_outside(found: &[String]) -> Option<&'static str> {
+    match found {
+        [one, other] if one == "outside" || other == "outside" => ["phases", "periodic"]
+            .into_iter()
+            .find(|schedule| one == schedule || other == schedule),
+        _ => None,
+    }
+}
+
+/// Where a value of another kind than is needed at the dotted `path` belongs.
+pub(crate) fn elsewhere(path: &str, found: &str) -> Option<String> {
+    let differs = matches!(found, "a map" | "a list");
+    (differs && path.ends_with("links.fixed.bytes_per_second")).then(|| {
+        "bandwidths that differ from node to node are `links: {node_capacitated: {upload: ..}}`"
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_corrected_as_it_was_written() {
+        for (found, needed, correct) in [
+            (
+                "the number 1e3",
+                "a whole number, 0 or more",
+                Some("write it as 1000"),
+            ),
+            (
+                "the number 010",
+                "a whole number, 0 or more",
+                Some("write it as 10"),
+            ),
+            (
+                "the number 3.0",
+                "a number of examples or `full`",
+                Some("write it as 3"),
+            ),
+            ("the number 1.5", "a whole number, 0 or more", None),
+            ("the number -1", "a whole number, 0 or more", None),
+            (
+                "the number 0.5",
+                "a list",
+                Some("write it in brackets, such as [0.5]"),
+            ),
+            (
+                "the text \"own\"",
+                "a list",
+                Some("write it in brackets, such as [own]"),
+            ),
+            ("nothing", "a list", None),
+            ("the text \"50%\"", "a number", Some("write it as 0.5")),
+            ("the text \"7 %\"", "a number", Some("write it as 0.07")),
+            ("the text \"1MB\"", "a number", Some("write it as 1000000")),
+            (
+                "the text \"1.5 MiB/s\"",
+                "a number",
+                Some("write it as 1572864"),
+            ),
+            ("the text \"20ms\"", "a number", Some("write it as 0.02")),
+            ("the text \"fast\"", "a number", None),
+            ("the text \"MB\"", "a number", None),
+            ("a map", "a number", None),
+        ] {
+            assert_eq!(correction(found, needed).as_deref(), correct, "{found}");
+        }
+    }
+}
