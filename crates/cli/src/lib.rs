@@ -22,6 +22,7 @@ mod figures;
 mod http;
 mod interruption;
 mod json_lines;
+mod lambda;
 mod length;
 mod progress;
 mod ranks;

@@ -12,6 +12,8 @@ pub(crate) struct Judged {
     pub(crate) fields: Fields,
     pub(crate) figures: Vec<Figures>,
     pub(crate) is_finished: bool,
+    /// Whether the last evaluation was made on other test examples than those before.
+    pub(crate) ends_on_other_examples: bool,
     /// What tells its training and test examples from others, if that was written.
     pub(crate) examples: Option<[String; 2]>,
 }
@@ -22,6 +24,7 @@ impl Judged {
             fields: Fields::of(&run.settings),
             figures: run.figures()?,
             is_finished: run.is_finished,
+            ends_on_other_examples: run.ends_on_other_examples(),
             examples: run.examples(),
         })
     }
@@ -40,10 +43,13 @@ impl Judged {
         figures.get(metric).copied()
     }
 
-    /// The first evaluation at which `metric` is at least `target`, or at most if less is better.
+    /// The first evaluation at which `metric` is at least `target`, or at most if less is better. Figures of test examples are
+    /// compared with those on the same examples.
     pub(crate) fn reaching(&self, metric: &str, target: f64) -> Option<&Figures> {
         let is_there = |value: f64| reaches(metric, value, target);
-        let mut figures = self.figures.iter();
+        let differs = self.ends_on_other_examples && is_of_test_examples(metric);
+        let alike = self.figures.len().saturating_sub(usize::from(differs));
+        let mut figures = self.figures[..alike].iter();
         figures.find(|figures| figures.get(metric).is_some_and(|value| is_there(*value)))
     }
 
@@ -51,6 +57,11 @@ impl Judged {
     pub(crate) fn knows_reaching(&self, metric: &str, target: f64) -> bool {
         self.is_finished || self.reaching(metric, target).is_some()
     }
+}
+
+/// Whether the figure called `metric` depends on the test examples that models are judged on.
+fn is_of_test_examples(metric: &str) -> bool {
+    metric.starts_with("test_") || metric == "mean_model_accuracy"
 }
 
 /// Requires that one of `runs` measured `metric`.

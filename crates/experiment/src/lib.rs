@@ -58,12 +58,11 @@ pub use plan::division::{divide, work};
 pub use plan::over_ranks::OverRanks;
 pub use plan::overlay_memory::check_overlay_memory;
 pub use plan::placement::Placement;
-pub use plan::planned_overlay::{
-    CliqueSummary, OverlayFigures, PlannedOverlay, ScheduleSummary, first_overlay,
-};
+pub use plan::planned_overlay::{CliqueSummary, OverlayFigures, PlannedOverlay, first_overlay};
 pub use plan::population::Population;
 pub use plan::ramanujan::RamanujanBound;
 pub use plan::run_plan::{PlanSummary, RunPlan};
+pub use plan::schedule_summary::ScheduleSummary;
 pub use plan::selection::{Part, Selection, SelectionError};
 pub use plan::warnings::warnings;
 pub use plan::{plan, plan_elsewhere, plan_on, plan_without_data};

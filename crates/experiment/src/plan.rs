@@ -27,6 +27,7 @@ pub(crate) mod ramanujan;
 mod read_once;
 pub(crate) mod round_graph;
 pub(crate) mod run_plan;
+pub(crate) mod schedule_summary;
 pub(crate) mod selection;
 mod stability;
 mod straggler_policies;

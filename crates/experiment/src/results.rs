@@ -21,6 +21,7 @@ mod oscillation;
 mod outcome;
 mod progress;
 mod recorded_run;
+mod recorded_schedule;
 pub(crate) mod records;
 mod removal;
 pub(crate) mod results_error;

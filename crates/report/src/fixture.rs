@@ -55,7 +55,8 @@ impl Fixture {
         let put = |file: &str, text: String| fs::write(folder.join(file), text).unwrap();
         put("config.yaml", self.config());
         let topology = Settings::parse(&self.config()).unwrap().topology().unwrap();
-        let overlay = topology.build(self.clients, &mut rng).unwrap();
+        let first = topology.epoch(1, self.clients);
+        let overlay = first.build(self.clients, &mut rng).unwrap().overlay;
         let weights = Weights::default();
         let matrix = weights.matrix(&overlay).unwrap();
         let (summary, _) = OverlaySummary::new(&overlay, &weights, &matrix).unwrap();

@@ -72,6 +72,9 @@ pub(crate) fn structure(shared: &[SharedOverlay<'_>]) -> Option<Section> {
              so an overlay whose curve falls at once mixes fast.",
         );
     }
+    if drawn.iter().any(|shared| shared.first().overlay_changes()) {
+        lead.push_str(" Of overlays that change, all of this is about the one in round 1.");
+    }
     let body = html! { (columns(&charts)) (constants::table(drawn)) };
     Some(Section {
         id: "structure",

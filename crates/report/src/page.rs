@@ -1,6 +1,7 @@
 //! The page about runs: its sections in order, and what its script draws from.
 
 mod axes;
+mod changing;
 mod headline;
 mod other_data;
 mod theorem;
@@ -10,7 +11,7 @@ use crate::charts;
 use crate::clients::Clients;
 use crate::document::chart::Chart;
 use crate::document::plotly_script::Script;
-use crate::document::quantity_text::{lambda_range, percent};
+use crate::document::quantity_text::percent;
 use crate::document::{self, Document, Section, columns};
 use crate::error::ReportError;
 use crate::left_out::LeftOut;
@@ -116,12 +117,15 @@ fn glance(groups: &[Group<'_>]) -> Section {
 }
 
 fn table(groups: &[Group<'_>]) -> Section {
-    let lead = "Figures of the last evaluation; of several seeds the mean, lowest and highest are over all of them.";
+    let lead = format!(
+        "Figures of the last evaluation; of several seeds the mean, lowest and highest are over all of them.{}",
+        changing::sentences(groups)
+    );
     let body = summary::table(groups);
     Section {
         id: "table",
         heading: "Runs in figures",
-        lead: lead.to_owned(),
+        lead,
         body,
         charts: Vec::new(),
     }
@@ -326,10 +330,10 @@ fn data(
 ) -> Value {
     let note = |group: &Group<'_>| {
         let accuracy = percent(group.final_accuracy().mean);
-        group.lambda().map_or_else(
-            || accuracy.clone(),
-            |range| format!("{accuracy} · λ {}", lambda_range(Some(range))),
-        )
+        match group.lambda_text() {
+            Some(lambda) => format!("{accuracy} · λ {lambda}"),
+            None => accuracy,
+        }
     };
     let group = |group: &Group<'_>| {
         let other_end = group.ends_on_other_examples();

@@ -7,6 +7,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod browser;
+mod changing;
+mod figures;
 mod following;
 mod left_out;
 mod many_runs;
@@ -41,6 +43,13 @@ fn sweep(runs: &Path, clients: usize, seeds: u64) -> Vec<PathBuf> {
         .flat_map(|topology| (1..=seeds).map(move |seed| (topology, seed)))
         .map(|(t, s)| fixture(t, s))
         .collect()
+}
+
+/// Changes a file of `run`.
+fn edit(run: &Path, file: &str, change: impl Fn(String) -> String) {
+    let path = run.join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(path, change(text)).unwrap();
 }
 
 /// The data that the page's script draws from.

@@ -276,15 +276,24 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
         clique_rows(&mut table, overlays);
     }
     table.print()?;
-    let mut out = std::io::stdout().lock();
-    if repeats {
-        writeln!(
-            out,
-            "Where overlays take turns, the rows above `period of the overlays` are about the first of them."
-        )?;
+    let changes = overlays.iter().any(|shown| shown.planned.topology.varies());
+    if let Some(note) = note(changes, repeats) {
+        writeln!(std::io::stdout().lock(), "{note}")?;
     }
-    out.flush()?;
     Ok(())
+}
+
+/// Which overlay the rows are about, where overlays change.
+fn note(changes: bool, repeats: bool) -> Option<&'static str> {
+    match (changes, repeats) {
+        (false, _) => None,
+        (true, false) => {
+            Some("Where overlays change, the figures are those of the overlay in round 1.")
+        }
+        (true, true) => Some(
+            "Where overlays change, the rows above `period of the overlays` are about the one in round 1.",
+        ),
+    }
 }
 
 /// The rows that only overlays have that repeat after a while.
@@ -304,6 +313,9 @@ fn schedule_rows(table: &mut Table, overlays: &[Shown<'_>]) {
     });
     row("gap 1 − λ of a period", &|schedule| {
         decimal(schedule.joint_lambda.map(|lambda| 1.0 - lambda))
+    });
+    row("λ per exchange, over a period", &|schedule| {
+        eigenvalue(schedule.lambda)
     });
     row("rounds until all are linked", &|schedule| {
         let rounds = schedule.rounds_to_connect;

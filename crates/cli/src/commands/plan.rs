@@ -13,6 +13,7 @@ use crate::arguments::{DeviceArguments, ExperimentArguments};
 use crate::failure::Failure;
 use crate::figures::{bytes, count, eigenvalue};
 use crate::json_lines;
+use crate::lambda::explain_lambda;
 use crate::table::{Column, Table};
 use crate::terminal;
 
@@ -74,6 +75,7 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
         table.row(row(plan));
     }
     table.print()?;
+    explain_lambda(&plans)?;
     if let Some(ranks) = ranks {
         let over = plans.iter().map(|plan| (plan, over(plan, ranks)));
         print_over_ranks(over, ranks)?;
@@ -167,10 +169,6 @@ fn row(plan: &RunPlan) -> [String; 9] {
         bytes(plan.memory_bytes),
         count(plan.local_steps_per_round.round() as u64),
         bytes(plan.bytes_per_round),
-        eigenvalue(
-            plan.overlay
-                .as_ref()
-                .and_then(|planned| planned.lambda_of_period().or(planned.summary.lambda)),
-        ),
+        eigenvalue(plan.overlay.as_ref().and_then(|planned| planned.lambda())),
     ]
 }

@@ -30,6 +30,7 @@ use crate::failure::Failure;
 use crate::figures::{bytes, count, eigenvalue, percent};
 use crate::interruption::Interruption;
 use crate::json_lines;
+use crate::lambda::explain_lambda;
 use crate::ranks;
 use crate::selection::Selection;
 use crate::table::{Column, Table};
@@ -120,7 +121,7 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
     if arguments.json {
         json_lines::print(lines)?;
     } else {
-        print(&lines.collect::<Vec<_>>(), &comparison)?;
+        print(&lines.collect::<Vec<_>>(), &plans, &comparison)?;
         print_over_seeds(&comparison)?;
         if let Some(events) = &events {
             tensorboard::say(events.path())?;
@@ -309,6 +310,9 @@ struct Line {
     report: String,
     /// The content of `summary.json`.
     summary: Option<Summary>,
+    /// `λ` as the table has it; summaries of earlier versions lack it.
+    #[serde(skip)]
+    lambda: Option<f64>,
 }
 
 impl Line {
@@ -322,14 +326,11 @@ impl Line {
             folder: report.folder.display().to_string(),
             report: page_of(report).display().to_string(),
             summary: report.summary.clone(),
+            lambda: plan.overlay.as_ref().and_then(|planned| planned.lambda()),
         }
     }
 
     fn cells(&self) -> [String; 7] {
-        let lambda = self.summary.as_ref().and_then(|summary| {
-            let first = || summary.overlay.as_ref()?.lambda;
-            summary.lambda_of_period.or_else(first)
-        });
         let last = self
             .summary
             .as_ref()
@@ -340,7 +341,7 @@ impl Line {
         };
         [
             brief(&self.label).into_owned(),
-            eigenvalue(lambda),
+            eigenvalue(self.lambda),
             accuracy(|spread| spread.mean),
             accuracy(|spread| spread.min),
             accuracy(|spread| spread.max),
@@ -363,7 +364,7 @@ fn print_over_seeds(comparison: &Comparison) -> Result<(), Failure> {
 }
 
 /// A table of the runs, and where to read more.
-fn print(lines: &[Line], comparison: &Comparison) -> Result<(), Failure> {
+fn print(lines: &[Line], plans: &[RunPlan], comparison: &Comparison) -> Result<(), Failure> {
     let mut table = Table::new(&[
         Column::Text("run"),
         Column::Figure("λ"),
@@ -377,6 +378,7 @@ fn print(lines: &[Line], comparison: &Comparison) -> Result<(), Failure> {
         table.row(line.cells());
     }
     table.print()?;
+    explain_lambda(plans)?;
     let only = match lines {
         [line] => Some(Path::new(&line.report)),
         _ => None,

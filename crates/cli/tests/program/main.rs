@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod broken;
+mod changing_overlays;
 mod churn;
 mod claims;
 mod data;

@@ -42,6 +42,7 @@ fn a_plan_has_one_object_for_each_run() {
         "local_steps_per_round",
         "bytes_per_round",
         "multiply_adds",
+        "lambda",
         "overlay",
     ];
     for plan in &plans {

@@ -177,6 +177,25 @@ fn what_repeats_a_row_may_be_a_choice_or_tell_rows_apart() {
 }
 
 #[test]
+fn a_last_evaluation_on_other_test_examples_reaches_no_target() {
+    let reached = |last: &str| {
+        let sandbox = Sandbox::new();
+        let tiny = sandbox.read("tiny.yaml");
+        let evaluate = format!("evaluate: {{every: 4, examples: 50, last: {last}}}");
+        let sweep = "sweep: {grid: {seed: [1, 2]}}";
+        sandbox.write("two.yaml", &format!("{tiny}{evaluate}\n{sweep}\n"));
+        let runs = sandbox.says("run two.yaml --json").ended_with(0).json();
+        let of = |run: &Value| run["summary"]["last"]["test_accuracy"]["mean"].as_f64();
+        assert!(runs.iter().all(|run| of(run).unwrap() > 0.25), "{runs:?}");
+        let line = "table runs/tiny --by topology --at target=0.25";
+        sandbox.says(line).ended_with(0).out
+    };
+    let (other, same) = (reached("all"), reached("50"));
+    assert!(other.contains("0 of 2"), "{other}");
+    assert!(same.contains("2 of 2"), "{same}");
+}
+
+#[test]
 fn of_unfinished_runs_those_count_that_have_reached_the_target() {
     let (sandbox, _) = finished();
     let folder = sandbox.says("run sweep.yaml --json").json()[0]["folder"].clone();

@@ -42,12 +42,12 @@ pub(crate) fn warning(
     Ok(match (union(planned, population, rounds)?, in_a_row) {
         (Union::Connected(_), Some(1)) | (Union::Connected(1), None) => None,
         (Union::Connected(_), Some(some)) => {
-            let whose = match planned.lambda_of_period() {
-                Some(_) => "a whole period",
-                None => "the first overlay",
+            let lambda = match planned.lambda_is_of_round_1() {
+                true => "that of the first overlay",
+                false => "per exchange, over a whole period",
             };
             Some(format!(
-                "not every overlay of the schedule connects the {who}s; any {some} rounds in a row do. λ is that of {whose}"
+                "not every overlay of the schedule connects the {who}s; any {some} rounds in a row do. λ is {lambda}"
             ))
         }
         (Union::Connected(last), None) => Some(format!(

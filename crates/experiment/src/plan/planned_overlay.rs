@@ -6,7 +6,7 @@ use std::sync::Arc;
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{
     EdgeWeights, MixingMatrix, Outside, Overlay, OverlaySummary, Snapshot, Spectrum, Topology,
-    TopologyError, Weights, clique_skew, joint_lambda, rounds_to_connect,
+    TopologyError, Weights, clique_skew,
 };
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -19,6 +19,7 @@ use crate::files::sha256::{sha256, sha256_of_pairs};
 use crate::plan::overlay_memory;
 use crate::plan::population::Population;
 use crate::plan::ramanujan::RamanujanBound;
+use crate::plan::schedule_summary::ScheduleSummary;
 
 /// The overlay of a run, its mixing weights and what is known of them.
 ///
@@ -79,6 +80,9 @@ impl CliqueSummary {
 pub struct OverlayFigures<'a> {
     #[serde(flatten)]
     summary: &'a OverlaySummary,
+    /// Whether later rounds have other overlays: the figures above are then those of round 1.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    changes: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     ramanujan: Option<RamanujanBound>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,6 +107,18 @@ impl PlannedOverlay {
         planned(topology, weights, built, &population)
     }
 
+    /// `λ` of an exchange: of overlays that repeat the root of [`lambda_of_period`](Self::lambda_of_period), if it was found;
+    /// otherwise that of the overlay in round 1.
+    pub fn lambda(&self) -> Option<f64> {
+        let repeated = self.schedule.and_then(|schedule| schedule.lambda);
+        repeated.or(self.summary.lambda)
+    }
+
+    /// Whether [`lambda`](Self::lambda) is that of the overlay in round 1 alone, though later rounds have others.
+    pub fn lambda_is_of_round_1(&self) -> bool {
+        self.topology.varies() && self.lambda_of_period().is_none()
+    }
+
     /// `λ` of the overlays of a period together, if they change, repeat, and are small enough to find it.
     pub fn lambda_of_period(&self) -> Option<f64> {
         self.schedule.and_then(|schedule| schedule.joint_lambda)
@@ -112,6 +128,7 @@ impl PlannedOverlay {
     pub fn figures(&self) -> OverlayFigures<'_> {
         OverlayFigures {
             summary: &self.summary,
+            changes: self.topology.varies(),
             ramanujan: RamanujanBound::of(&self.summary),
             schedule: self.schedule,
             cliques: self.cliques.as_ref(),
@@ -119,21 +136,8 @@ impl PlannedOverlay {
     }
 }
 
-/// How overlays that repeat mix together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ScheduleSummary {
-    /// Rounds after which they repeat.
-    pub period: usize,
-    /// `σ_max(W_B … W_1 − 11ᵀ/N)` over the period; absent beyond 2,000 nodes.
-    pub joint_lambda: Option<f64>,
-    /// After how many rounds the edges that there were connect all nodes, taken together; absent if never.
-    pub rounds_to_connect: Option<usize>,
-}
-
 /// The longest period whose overlays are analysed together.
 const LONGEST_PERIOD: usize = 64;
-/// The most nodes for which the product of a period's matrices is made.
-const MOST_NODES: usize = 2000;
 
 /// The overlay of a round with its weights.
 #[derive(Debug)]
@@ -405,15 +409,5 @@ fn schedule(
     let all = (1..=period)
         .map(|round| built(topology, weights, population, round))
         .collect::<Result<Vec<_>, _>>()?;
-    let matrices: Vec<&MixingMatrix> = all.iter().map(|built| &built.matrix).collect();
-    let overlays: Vec<&Overlay> = all.iter().map(|built| &built.overlay).collect();
-    let joint_lambda = match nodes <= MOST_NODES {
-        true => Some(joint_lambda(&matrices)?),
-        false => None,
-    };
-    Ok(Some(ScheduleSummary {
-        period,
-        joint_lambda,
-        rounds_to_connect: rounds_to_connect(&overlays),
-    }))
+    ScheduleSummary::of(&all, nodes).map(Some)
 }

@@ -92,7 +92,12 @@ pub struct PlanSummary<'a> {
     pub bytes_per_round: u64,
     /// See [`RunPlan::multiply_adds`].
     pub multiply_adds: u64,
-    /// Figures of the overlay, if there is one.
+    /// `λ` of an exchange, see [`PlannedOverlay::lambda`].
+    pub lambda: Option<f64>,
+    /// See [`PlannedOverlay::lambda_of_period`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lambda_of_period: Option<f64>,
+    /// Figures of the overlay, if there is one; of one that changes, as it is in round 1.
     pub overlay: Option<&'a OverlaySummary>,
 }
 
@@ -130,6 +135,7 @@ impl RunPlan {
 
     /// The facts, for `meshfold plan --json`.
     pub fn summary(&self) -> PlanSummary<'_> {
+        let overlay = self.overlay.as_ref();
         PlanSummary {
             id: &self.id,
             label: self.label(),
@@ -140,7 +146,9 @@ impl RunPlan {
             local_steps_per_round: self.local_steps_per_round,
             bytes_per_round: self.bytes_per_round,
             multiply_adds: self.multiply_adds,
-            overlay: self.overlay.as_ref().map(|planned| &planned.summary),
+            lambda: overlay.and_then(|planned| planned.lambda()),
+            lambda_of_period: overlay.and_then(|planned| planned.lambda_of_period()),
+            overlay: overlay.map(|planned| &planned.summary),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What `summary.json` says of a run.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::results::results_error::ResultsError;
 use crate::results::run_file::{object, parsed};
@@ -21,6 +23,8 @@ pub(super) struct RunOutcome {
     /// Parameters of a model, `P`.
     pub(super) parameters: Option<u64>,
     pub(super) seconds: Option<Times>,
+    /// The settings that the sweep varies, by their paths.
+    pub(super) settings: Map<String, Value>,
 }
 
 /// How long the run took.
@@ -32,6 +36,12 @@ pub(super) struct Times {
 }
 
 impl RunOutcome {
+    /// The top-level settings that the sweep varies.
+    pub(super) fn swept(&self) -> BTreeSet<String> {
+        let top = |path: &String| path.split('.').next().unwrap_or_default().to_owned();
+        self.settings.keys().map(top).collect()
+    }
+
     /// Reads the summary of the run in `folder`; nothing is known while the run goes on.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! What a run left in its folder.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use meshfold_topology::{Overlay, OverlaySummary, parse_edge_list};
@@ -22,6 +23,8 @@ pub struct RecordedRun {
     pub id: String,
     /// What `config.yaml` says.
     pub settings: Settings,
+    /// The top-level settings that its sweep varies; none before the run has ended, or if there is no sweep.
+    pub swept: BTreeSet<String>,
     /// In the order of their rounds.
     pub evaluations: Vec<Evaluation>,
     /// Number of clients, where the settings say it or the run has ended.
@@ -29,7 +32,12 @@ pub struct RecordedRun {
     /// Models between rounds, `R`: those of clients, servers or walkers. Known once the run has ended.
     pub rows: Option<usize>,
     /// Absent if the method uses no overlay, or the file was not written.
+    /// Of overlays that change it is about the one in round 1.
     pub overlay_summary: Option<OverlaySummary>,
+    /// Whether later rounds have other overlays than round 1.
+    pub overlay_changes: bool,
+    /// `λ` of an exchange over a period, the root of [`lambda_of_period`](Self::lambda_of_period).
+    pub lambda_per_exchange: Option<f64>,
     /// `λ` of the overlays of a period together, if they change, repeat, and it was found.
     pub lambda_of_period: Option<f64>,
     /// Parameters of a model, `P`, once the run has ended.
@@ -64,10 +72,15 @@ impl RecordedRun {
         }
     }
 
-    /// `λ` of the overlays of a period together, if it is known; of the first overlay otherwise.
+    /// `λ` of an exchange: over a period of overlays that repeat, if that is known; otherwise that of the overlay in round 1.
     pub fn lambda(&self) -> Option<f64> {
         let first = || self.overlay_summary.as_ref()?.lambda;
-        self.lambda_of_period.or_else(first)
+        self.lambda_per_exchange.or_else(first)
+    }
+
+    /// Whether [`lambda`](Self::lambda) is that of the overlay in round 1 alone, though later rounds have others.
+    pub fn lambda_is_of_round_1(&self) -> bool {
+        self.overlay_changes && self.lambda_per_exchange.is_none()
     }
 
     /// Who owns how many examples of what, if that was written.
@@ -89,9 +102,19 @@ impl RecordedRun {
         Some([data.train, data.test])
     }
 
-    /// The first evaluation at which the mean accuracy was at least `target`.
+    /// Whether the last evaluation was made on other test examples than those before (`evaluate.last`).
+    pub fn ends_on_other_examples(&self) -> bool {
+        let evaluate = self.settings.get("evaluate");
+        let last = evaluate.get("last").filter(|last| !last.is_null());
+        let rounds = self.settings.rounds();
+        let is_over = self.last().is_some_and(|last| Some(last.round) == rounds);
+        is_over && last.is_some_and(|last| evaluate.get("examples") != Some(last))
+    }
+
+    /// The first evaluation at which the mean accuracy was at least `target`, of those on the same test examples.
     pub fn reaching(&self, target: f64) -> Option<&Evaluation> {
-        let mut evaluations = self.evaluations.iter();
+        let alike = self.evaluations.len() - usize::from(self.ends_on_other_examples());
+        let mut evaluations = self.evaluations[..alike].iter();
         evaluations.find(|evaluation| {
             let mean = evaluation.test_accuracy.mean;
             mean.is_some_and(|mean| mean >= target)

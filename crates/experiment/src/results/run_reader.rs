@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use meshfold_topology::OverlaySummary;
-use serde::Deserialize;
 
 use crate::results::evaluation_log::{self, Evaluation};
 use crate::results::final_accuracies::{self, RowAccuracy};
@@ -13,6 +12,7 @@ use crate::results::finished_run;
 use crate::results::holdings::Holdings;
 use crate::results::outcome::RunOutcome;
 use crate::results::recorded_run::RecordedRun;
+use crate::results::recorded_schedule::RecordedSchedule;
 use crate::results::results_error::ResultsError;
 use crate::results::run_file::{expect_whole_lines, object, parsed};
 use crate::results::run_folder::DONE;
@@ -45,15 +45,19 @@ impl RecordedRun {
             let failure = outcome.error.as_ref();
             notices.extend(failure.map(|error| format!("it failed: {error}")));
         }
-        let (overlay_summary, lambda_of_period) =
-            overlay_figures(folder, &settings, &outcome)?.unzip();
+        let (overlay_summary, schedule) = overlay_figures(folder, &settings, &outcome)?.unzip();
+        let schedule = schedule.unwrap_or_default();
+        let varies = settings.topology().is_some_and(|known| known.varies());
         let mut run = Self {
             folder: folder.to_owned(),
             id: folder_name(folder),
-            clients: settings.clients().or(outcome.clients),
+            swept: outcome.swept(),
+            clients: outcome.clients.or(settings.clients()),
             rows: outcome.rows,
             overlay_summary,
-            lambda_of_period: lambda_of_period.flatten(),
+            overlay_changes: schedule.changes || varies,
+            lambda_per_exchange: schedule.lambda(),
+            lambda_of_period: schedule.lambda_of_period(),
             parameters: outcome.parameters,
             processor_seconds: outcome
                 .seconds
@@ -114,37 +118,23 @@ impl Settings {
     }
 }
 
-/// What `overlay.json` says of overlays that repeat.
-#[derive(Default, Deserialize)]
-struct Repeated {
-    schedule: Option<Schedule>,
-}
-
-#[derive(Deserialize)]
-struct Schedule {
-    joint_lambda: Option<f64>,
-}
-
-/// The content of `overlay.json`: the figures of the overlay, and `λ` of a period of those that repeat.
+/// The content of `overlay.json`: the figures of the overlay, and what is known of those that follow it.
 fn overlay_figures(
     folder: &Path,
     settings: &Settings,
     outcome: &RunOutcome,
-) -> Result<Option<(OverlaySummary, Option<f64>)>, ResultsError> {
+) -> Result<Option<(OverlaySummary, RecordedSchedule)>, ResultsError> {
     let most = outcome.clients.or(settings.clients());
     let most = most.unwrap_or(MOST_NODES).min(MOST_NODES);
     parsed(&folder.join("overlay.json"), |text| {
         let summary: OverlaySummary = object(text)?;
-        let repeated: Repeated = object(text)?;
+        let schedule: RecordedSchedule = object(text)?;
         match summary.nodes > most {
             true => Err(format!(
                 "it names {} nodes of at most {most}",
                 summary.nodes
             )),
-            false => Ok((
-                summary,
-                repeated.schedule.and_then(|found| found.joint_lambda),
-            )),
+            false => Ok((summary, schedule)),
         }
     })
 }

@@ -89,8 +89,12 @@ impl Settings {
         typed(self.get("budget"))
     }
 
-    /// How many clients the partition names.
+    /// How many clients there are: as many as the partition names, and one with all data under the method `centralised`.
     pub fn clients(&self) -> Option<usize> {
+        let method = choice(self.get("algorithm"));
+        if method.is_some_and(|(name, _)| name == "centralised") {
+            return Some(1);
+        }
         let (_, partition) = variant(self.get("partition"))?;
         partition
             .get("clients")?
@@ -196,6 +200,9 @@ mod tests {
         assert_eq!(settings.name(), "a");
         assert_eq!(settings.seed(), Some(3));
         assert_eq!(settings.clients(), Some(10));
+        let together =
+            "partition: {iid: {clients: 10}}\nalgorithm: {centralised: {batch_size: 7}}\n";
+        assert_eq!(Settings::parse(together).unwrap().clients(), Some(1));
         assert_eq!(settings.rounds(), Some(20));
         assert_eq!(settings.targets(), [0.5, 0.75]);
         assert_eq!(settings.topology().unwrap().label(), "3-regular");

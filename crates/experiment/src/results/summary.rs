@@ -4,6 +4,7 @@ use meshfold_topology::OverlaySummary;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::config::run_config::Evaluate;
 use crate::results::oscillation::oscillation;
 use crate::results::records::{Record, Spread};
 
@@ -33,21 +34,26 @@ pub struct Summary {
     pub parameters: usize,
     /// Rounds asked for.
     pub rounds: usize,
-    /// The overlay's figures, if the method exchanges over one.
+    /// The overlay's figures, if the method exchanges over one; of one that changes, as it is in round 1.
     pub overlay: Option<OverlaySummary>,
+    /// `λ` of an exchange: of overlays that repeat, the root of `lambda_of_period` if that was found, otherwise that of the
+    /// overlay in round 1. Absent from summaries of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<f64>,
     /// `λ` of the overlays of a period together, if they change, repeat, and are small enough to find it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lambda_of_period: Option<f64>,
     /// The last record.
     pub last: Option<Milestone>,
-    /// The first record of the best mean accuracy.
+    /// The first record of the best mean accuracy, of those judged on the examples that `evaluate.examples` asks for: with
+    /// `evaluate.last` not the last one.
     pub best: Option<Milestone>,
-    /// How far the mean accuracy goes up and down from one record to the next: the mean distance of an accuracy from the middle
-    /// of its neighbours, over the later half of the records. Absent where that has fewer than three, and from summaries of
-    /// earlier versions.
+    /// How far the mean accuracy goes up and down from one record to the next: the mean distance of an accuracy from the line
+    /// between its neighbours, over the later half of the records judged on the same examples. Absent where that has fewer
+    /// than three, and from summaries of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oscillation: Option<f64>,
-    /// For each target the first record whose mean accuracy reaches it.
+    /// For each target the first record whose mean accuracy reaches it, of those judged on the same examples.
     pub targets: Vec<Target>,
     /// Where the time went; absent from summaries of earlier versions.
     #[serde(default)]
@@ -130,6 +136,20 @@ impl Milestone {
     }
 }
 
+/// The records of a run over so many `rounds` that were judged on the same test examples: without that of the last round if
+/// `evaluate` has other examples for it.
+pub(crate) fn judged_alike<'a>(
+    records: &'a [Record],
+    evaluate: &Evaluate,
+    rounds: usize,
+) -> &'a [Record] {
+    let other_end = evaluate.last.is_some_and(|last| last != evaluate.examples);
+    match records.split_last() {
+        Some((last, others)) if other_end && last.round == rounds => others,
+        _ => records,
+    }
+}
+
 /// The first of the records with the highest mean accuracy.
 pub(crate) fn best(records: &[Record]) -> Option<&Record> {
     records.iter().reduce(|best, record| {
@@ -144,8 +164,10 @@ pub(crate) fn best(records: &[Record]) -> Option<&Record> {
 /// How far the mean accuracy of the later half of the records goes up and down, see [`oscillation`].
 pub(crate) fn oscillation_of(records: &[Record]) -> Option<f64> {
     let later = records[records.len() / 2..].iter();
-    let accuracies: Vec<f64> = later.map(|record| record.test_accuracy.mean).collect();
-    oscillation(&accuracies)
+    let points: Vec<(usize, f64)> = later
+        .map(|record| (record.round, record.test_accuracy.mean))
+        .collect();
+    oscillation(&points)
 }
 
 /// For each of the `accuracies` the first of the records that reaches it.
@@ -231,6 +253,19 @@ mod tests {
         ];
         assert_eq!(oscillation_of(&records), Some(0.25));
         assert_eq!(oscillation_of(&records[..4]), None);
+    }
+
+    #[test]
+    fn a_last_record_on_other_examples_is_told_apart() {
+        let records = [record(0, 0.1), record(5, 0.7), record(7, 0.9)];
+        let count = |evaluate: &str| {
+            let evaluate: Evaluate = serde_json::from_str(evaluate).unwrap();
+            [7, 10].map(|rounds| judged_alike(&records, &evaluate, rounds).len())
+        };
+        // After 10 rounds the run would have one more record: it was broken off.
+        assert_eq!(count(r#"{"examples": 50, "last": "all"}"#), [2, 3]);
+        assert_eq!(count(r#"{"examples": 50}"#), [3, 3]);
+        assert_eq!(count(r#"{"examples": "all", "last": "all"}"#), [3, 3]);
     }
 
     #[test]

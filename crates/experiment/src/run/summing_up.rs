@@ -12,7 +12,8 @@ pub(super) fn summary(
     ending: &Ending,
     seconds: Seconds,
 ) -> Summary {
-    let config = &plan.config;
+    let (config, overlay) = (&plan.config, plan.overlay.as_ref());
+    let alike = summary::judged_alike(records, &config.evaluate, config.rounds);
     let (status, error) = match ending {
         Ending::Finished | Ending::Skipped { .. } | Ending::Damaged { .. } => {
             (Status::Finished, None)
@@ -31,15 +32,13 @@ pub(super) fn summary(
         rows: plan.rows.count,
         parameters: plan.parameters,
         rounds: config.rounds,
-        overlay: plan.overlay.as_ref().map(|overlay| overlay.summary.clone()),
-        lambda_of_period: plan
-            .overlay
-            .as_ref()
-            .and_then(|planned| planned.lambda_of_period()),
+        overlay: overlay.map(|planned| planned.summary.clone()),
+        lambda: overlay.and_then(|planned| planned.lambda()),
+        lambda_of_period: overlay.and_then(|planned| planned.lambda_of_period()),
         last: records.last().map(Milestone::of),
-        best: summary::best(records).map(Milestone::of),
-        oscillation: summary::oscillation_of(records),
-        targets: summary::targets(&config.evaluate.targets, records),
+        best: summary::best(alike).map(Milestone::of),
+        oscillation: summary::oscillation_of(alike),
+        targets: summary::targets(&config.evaluate.targets, alike),
         seconds: Some(seconds),
     }
 }

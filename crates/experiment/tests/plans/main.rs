@@ -82,6 +82,7 @@ fn the_summary_has_exactly_the_keys_that_are_promised() {
         "local_steps_per_round",
         "bytes_per_round",
         "multiply_adds",
+        "lambda",
         "overlay",
     ];
     assert_eq!(keys, promised);

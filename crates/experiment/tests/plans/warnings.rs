@@ -53,8 +53,8 @@ fn schedules_that_do_not_connect_the_clients_are_warned_of() {
         ),
         (
             "{periodic: [{edges: {file: a.edges}}, ring]}",
-            "not every overlay of the schedule connects the clients; any 2 rounds in a row do. λ is that of a whole \
-             period",
+            "not every overlay of the schedule connects the clients; any 2 rounds in a row do. λ is per \
+             exchange, over a whole period",
         ),
         (
             "{periodic: [{edges: {file: a.edges}}, {edges: {file: a.edges}}, {edges: {file: a.edges}}, {edges: {file: \

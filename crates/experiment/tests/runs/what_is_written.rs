@@ -5,7 +5,7 @@ use std::fs;
 
 use meshfold_engine::{Device, DeviceRequest};
 use meshfold_experiment::results::RecordedRun;
-use meshfold_experiment::{Ending, RunOptions, RunReport, Status, Summary};
+use meshfold_experiment::{Ending, Milestone, RunOptions, RunReport, Status, Summary};
 
 use crate::tiny::{Case, files, records, rounds, timeless};
 
@@ -41,12 +41,75 @@ fn an_overlay_that_goes_one_way_is_read_back_as_it_was() {
     let (overlay, planned) = (read.overlay().unwrap().unwrap(), case.plan.overlay.unwrap());
     assert!(overlay.is_directed());
     assert!(overlay.edges().eq(planned.overlay.edges()));
-    assert_eq!(read.lambda(), planned.lambda_of_period());
-    assert!(read.lambda().is_some());
+    assert_eq!(read.lambda(), planned.lambda());
+    assert_eq!(read.lambda_of_period, planned.lambda_of_period());
+    // Six clients have a period of three exchanges.
+    let (lambda, period) = (read.lambda().unwrap(), read.lambda_of_period.unwrap());
+    assert!(
+        lambda > 0.1 && (lambda.powi(3) - period).abs() < 1e-12,
+        "{lambda} {period}"
+    );
+    let summary = report.summary.unwrap();
+    assert_eq!(
+        (summary.lambda, summary.lambda_of_period),
+        (Some(lambda), Some(period))
+    );
+    assert!(read.overlay_changes && !read.lambda_is_of_round_1());
     let both_ways = Case::new(&[]);
     let folder = both_ways.run().folder;
     let figures = fs::read_to_string(folder.join("overlay.json")).unwrap();
     assert!(!figures.contains("directed"));
+}
+
+#[test]
+fn the_best_record_is_one_of_those_on_the_same_test_examples() {
+    let method = "algorithm={dfedavgm: {local: {steps: 30}, batch_size: 7, learning_rate: 0.2}}";
+    let partition = "partition={iid: {clients: 6}}";
+    let examples = ["evaluate.every=7", "evaluate.examples=50"];
+    let milestones = |last: &str| {
+        let case = Case::new(&[
+            method,
+            partition,
+            "model=logistic",
+            examples[0],
+            examples[1],
+            last,
+            "evaluate.targets=[0.2]",
+        ]);
+        let summary = case.run().summary.unwrap();
+        let round = |milestone: Option<&Milestone>| milestone.map(|record| record.round);
+        [
+            round(summary.best.as_ref()),
+            round(summary.targets[0].reached.as_ref()),
+            round(summary.last.as_ref()),
+        ]
+    };
+    // Records of rounds 0 and 7: with other examples in the end, the first alone is on 50.
+    assert_eq!(milestones("evaluate.last=all"), [Some(0), None, Some(7)]);
+    assert_eq!(milestones("evaluate.last=50"), [Some(7), Some(7), Some(7)]);
+}
+
+#[test]
+fn all_data_in_one_place_is_one_client() {
+    let method = "algorithm={centralised: {batch_size: 7, learning_rate: 0.1}}";
+    let case = Case::new(&[method, "topology=null"]);
+    let report = case.run();
+    let clients = |run: RecordedRun| {
+        let holdings = run.partition().unwrap().unwrap();
+        (run.clients, holdings.examples(), holdings.fits(1))
+    };
+    let expected = (Some(1), 240, true);
+    assert_eq!(
+        clients(RecordedRun::read(&report.folder).unwrap()),
+        expected
+    );
+    // A run that goes on has no summary yet.
+    fs::remove_file(report.folder.join("DONE")).unwrap();
+    fs::remove_file(report.folder.join("summary.json")).unwrap();
+    assert_eq!(
+        clients(RecordedRun::read(&report.folder).unwrap()),
+        expected
+    );
 }
 
 #[test]

@@ -27,8 +27,8 @@ class Overlay:
         nodes: number of nodes.
         edges: `[E, 2]` integers, the two ends of each edge; from sender to receiver if `directed`.
         directed: whether models go one way.
-        lambda_: the second-largest modulus of the eigenvalues of the mixing matrix, or None if it is not known; of the overlays of a period
-            together where they take turns.
+        lambda_: the second-largest modulus of the eigenvalues of the mixing matrix, or None if it is not known. Where overlays take turns,
+            λ per exchange: the root of that of a period. Where they change otherwise, λ of the overlay in round 1.
         summary: all that `overlay.json` says.
     """
 

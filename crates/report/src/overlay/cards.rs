@@ -3,7 +3,7 @@
 use super::drawing::{self, Colouring};
 use super::shared::SharedOverlay;
 use crate::document::palette::{self, LEVELS};
-use crate::document::quantity_text::{bytes, count, figure, lambda_range, mean, percent};
+use crate::document::quantity_text::{bytes, count, figure, mean, percent};
 use crate::document::swatch;
 use crate::runs::group::Group;
 use maud::{Markup, PreEscaped, html};
@@ -114,9 +114,9 @@ fn reached(group: &Group<'_>) -> Markup {
 fn figures(group: &Group<'_>) -> Markup {
     html! {
         dl {
-            @if let Some((_, high)) = group.lambda() {
+            @if let (Some((_, high)), Some(lambda)) = (group.lambda(), group.lambda_text()) {
                 dt { "λ" }
-                dd { (lambda_range(group.lambda())) }
+                dd { (lambda) }
                 @if (NEAR_ONE..1.0).contains(&high) { dt { "1 − λ" } dd { (figure(Some(1.0 - high))) } }
             }
             @if let Some(summary) = &group.first().overlay_summary {
@@ -147,6 +147,9 @@ fn note(shared: &SharedOverlay<'_>, most_edges: usize) -> Option<String> {
             count(most_edges),
             count(edges)
         ));
+    }
+    if group.overlay_changes() {
+        notes.push("picture, degree and edges are those of the overlay in round 1".to_owned());
     }
     if shared.groups.len() > 1 {
         notes.push("colours are means over these runs; traffic is that of the first".to_owned());

@@ -23,10 +23,10 @@ impl<'a> SharedOverlay<'a> {
         let mut all: Vec<Self> = Vec::new();
         for place in groups.iter().enumerate() {
             let overlay = place.1.first().overlay()?;
-            match all
-                .iter_mut()
-                .find(|shared| same(shared.overlay.as_ref(), overlay.as_ref()))
-            {
+            match all.iter_mut().find(|shared| {
+                same(shared.overlay.as_ref(), overlay.as_ref())
+                    && change_alike(shared.first(), place.1)
+            }) {
                 Some(shared) => shared.groups.push(place),
                 None => all.push(Self {
                     overlay,
@@ -50,6 +50,16 @@ impl<'a> SharedOverlay<'a> {
     /// The group whose card it is.
     pub(crate) fn first(&self) -> &'a Group<'a> {
         self.groups[0].1
+    }
+}
+
+/// Whether both keep their overlay, or have the same overlays in later rounds.
+fn change_alike(a: &Group<'_>, b: &Group<'_>) -> bool {
+    let topology = |group: &Group<'_>| group.first().settings.get("topology").clone();
+    match (a.overlay_changes(), b.overlay_changes()) {
+        (false, false) => true,
+        (true, true) => topology(a) == topology(b),
+        _ => false,
     }
 }
 

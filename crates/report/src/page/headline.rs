@@ -1,6 +1,6 @@
 //! What the numbers say, in two or three sentences.
 
-use crate::document::quantity_text::{bytes, lambda_range, percent};
+use crate::document::quantity_text::{bytes, percent, seconds};
 use crate::runs::group::Group;
 use meshfold_statistics::{Estimate, Paired};
 
@@ -23,8 +23,9 @@ pub(crate) fn sentences(groups: &[Group<'_>]) -> String {
 
 fn single(group: &Group<'_>) -> String {
     let accuracy = group.final_accuracy();
+    let simulated = simulated(group).map_or_else(String::new, |time| format!(" and {time}"));
     let mut text = format!(
-        "{} the models reach {} test accuracy in the mean, the lowest {} and the highest {}.",
+        "{}{simulated} the models reach {} test accuracy in the mean, the lowest {} and the highest {}.",
         after(&[group]),
         percent(accuracy.mean),
         percent(accuracy.min),
@@ -40,11 +41,10 @@ fn single(group: &Group<'_>) -> String {
         ));
     }
     let traffic = bytes(group.final_figure(|last| last.bytes_total));
-    match group.lambda() {
-        Some(_) => text.push_str(&format!(
-            " The overlay {} mixes with λ = {}; {traffic} crossed it.",
+    match group.lambda_text() {
+        Some(lambda) => text.push_str(&format!(
+            " The overlay {} mixes with λ = {lambda}; {traffic} crossed it.",
             crate::runs::setting_label::topology(&group.first().settings).unwrap_or_default(),
-            lambda_range(group.lambda())
         )),
         None => text.push_str(&format!(" {traffic} crossed the network.")),
     }
@@ -110,12 +110,22 @@ fn after(groups: &[&Group<'_>]) -> String {
     }
 }
 
-/// `93.5 % with complete (λ = 0)`.
+/// `93.5 % with complete (λ = 0, 4 min 12 s of simulated time)`.
 fn reached((group, mean): &(&Group<'_>, f64)) -> String {
-    let lambda = group.lambda().map_or_else(String::new, |range| {
-        format!(" (λ\u{a0}=\u{a0}{})", lambda_range(Some(range)))
-    });
-    format!("{} with {}{lambda}", percent(Some(*mean)), group.label)
+    let lambda = group.lambda_text();
+    let lambda = lambda.map(|lambda| format!("λ\u{a0}=\u{a0}{lambda}"));
+    let known: Vec<String> = lambda.into_iter().chain(simulated(group)).collect();
+    let known = match known.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", known.join(", ")),
+    };
+    format!("{} with {}{known}", percent(Some(*mean)), group.label)
+}
+
+/// `4 min 12 s of simulated time` up to the last evaluation, where a network is described.
+fn simulated(group: &Group<'_>) -> Option<String> {
+    let time = group.final_figure(|last| last.simulated_seconds)?;
+    Some(format!("{} of simulated time", seconds(Some(time))))
 }
 
 /// How far apart best and worst are, and what their finished seeds bear out.
@@ -169,9 +179,12 @@ fn common_seeds(a: &Group<'_>, b: &Group<'_>) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Whether accuracy follows the overlays' λ, where they differ and every kind has several seeds.
+/// Whether accuracy follows the overlays' λ, where they differ, are those of all rounds, and every kind has several seeds.
 fn follows_lambda(measured: &[(&Group<'_>, f64)]) -> &'static str {
-    let lambda = |(group, _): &(&Group<'_>, f64)| group.lambda().map(|range| range.0);
+    let lambda = |(group, _): &(&Group<'_>, f64)| {
+        let known = group.lambda().filter(|_| !group.lambda_is_of_round_1());
+        known.map(|range| range.0)
+    };
     let Some(lambdas) = measured.iter().map(lambda).collect::<Option<Vec<f64>>>() else {
         return "";
     };

@@ -2,7 +2,6 @@
 
 use super::axes::axes;
 use crate::document::chip;
-use crate::document::quantity_text::lambda_range;
 use crate::runs::curves::Bands;
 use crate::runs::factor::Factor;
 use crate::runs::group::Group;
@@ -16,8 +15,8 @@ pub(super) fn toolbar(groups: &[Group<'_>], factors: &[Factor]) -> Markup {
     let content = |group: &Group<'_>| {
         html! {
             (group.label)
-            @if let Some(range) = group.lambda() {
-                " " small { "λ " (lambda_range(Some(range))) }
+            @if let Some(lambda) = group.lambda_text() {
+                " " small { "λ " (lambda) }
             }
         }
     };

@@ -33,6 +33,14 @@ pub(crate) fn in_words(holdings: &Holdings) -> String {
     }
 }
 
+/// `1 client owns` or `10 clients own`.
+fn owners(clients: usize) -> String {
+    match clients {
+        1 => "1 client owns".to_owned(),
+        clients => format!("{} clients own", count(clients)),
+    }
+}
+
 /// Clients, windows and tokens per client.
 fn text_in_words(counts: &TextCounts) -> String {
     let total: usize = counts
@@ -45,8 +53,8 @@ fn text_in_words(counts: &TextCounts) -> String {
         range(figures().min().unwrap_or(0), figures().max().unwrap_or(0))
     };
     let mut words = format!(
-        "{} clients own {} windows, {} each, over {} tokens, {} of them different",
-        count(counts.clients()),
+        "{} {} windows, {} each, over {} tokens, {} of them different",
+        owners(counts.clients()),
         count(total),
         each(&counts.examples),
         each(&counts.tokens),
@@ -83,8 +91,8 @@ fn labels_in_words(counts: &LabelCounts) -> String {
     );
     let held = labels.iter().sum::<usize>() as f64 / clients;
     let mut words = format!(
-        "{} clients own {} examples, {} each, of {} of the {} labels",
-        count(counts.clients),
+        "{} {} examples, {} each, of {} of the {} labels",
+        owners(counts.clients),
         count(total),
         range(fewest as usize, most as usize),
         range(narrowest, widest),

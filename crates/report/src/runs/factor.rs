@@ -1,6 +1,6 @@
 //! The settings that vary between groups, and which groups have which value.
 
-use super::group::Group;
+use super::group::{Group, swept};
 use super::setting_label;
 use meshfold_experiment::results::{RecordedRun, Settings, sweep_order};
 use std::collections::BTreeMap;
@@ -43,7 +43,8 @@ impl Factor {
     /// The settings that vary, in the order of the configuration.
     pub(crate) fn all(groups: &[Group<'_>]) -> Vec<Self> {
         let settings: Vec<&Settings> = groups.iter().map(|group| &group.first().settings).collect();
-        setting_label::innermost(&settings)
+        let swept = swept(groups.iter().flat_map(|group| group.runs.iter().copied()));
+        setting_label::innermost(&settings, &swept)
             .into_iter()
             .map(|(key, texts)| Self::new(key, texts))
             .collect()

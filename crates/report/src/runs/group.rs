@@ -1,10 +1,24 @@
 //! Runs that differ in their seed only, taken as one.
 
+use std::collections::BTreeSet;
+
 use super::curves::{self, Curves};
 use super::setting_label;
+use crate::document::quantity_text::lambda_range;
 use meshfold_experiment::results::Settings;
 use meshfold_experiment::results::{DONE, RecordedRun};
 use meshfold_experiment::results::{Evaluation, RecordedSpread};
+
+/// How many runs reached a target, and when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reaching {
+    /// Runs that are finished or have reached it.
+    pub(crate) runs: usize,
+    /// Those that reached it.
+    pub(crate) reached: usize,
+    /// Their first round there, the mean.
+    pub(crate) round: Option<f64>,
+}
 
 /// Runs of one configuration under one or more seeds.
 #[derive(Debug)]
@@ -33,7 +47,7 @@ impl<'a> Group<'a> {
             .iter()
             .map(|(_, members)| &members[0].settings)
             .collect();
-        let labels = labels(&firsts);
+        let labels = labels(&firsts, &swept(runs.iter()));
         let points = curves::points(kinds.len());
         kinds
             .into_iter()
@@ -72,6 +86,31 @@ impl<'a> Group<'a> {
     /// Smallest and largest λ of the runs' overlays.
     pub(crate) fn lambda(&self) -> Option<(f64, f64)> {
         self.range(RecordedRun::lambda)
+    }
+
+    /// Whether an overlay changes and only the λ of round 1 is known.
+    pub(crate) fn lambda_is_of_round_1(&self) -> bool {
+        self.runs.iter().any(|run| run.lambda_is_of_round_1())
+    }
+
+    /// λ in words, such as `0.91`, or `0.91 in round 1` where that is all that is known.
+    pub(crate) fn lambda_text(&self) -> Option<String> {
+        let range = lambda_range(Some(self.lambda()?));
+        Some(match self.lambda_is_of_round_1() {
+            true => format!("{range} in round 1"),
+            false => range,
+        })
+    }
+
+    /// Whether the exchanges of one period together give every client the mean.
+    pub(crate) fn takes_mean_in_a_period(&self) -> bool {
+        let takes_mean = |run: &&RecordedRun| run.lambda_per_exchange == Some(0.0);
+        self.runs.iter().any(takes_mean)
+    }
+
+    /// Whether later rounds have other overlays than round 1.
+    pub(crate) fn overlay_changes(&self) -> bool {
+        self.runs.iter().any(|run| run.overlay_changes)
     }
 
     /// Smallest and largest mean degree of the runs' overlays.
@@ -115,11 +154,7 @@ impl<'a> Group<'a> {
 
     /// Whether the last evaluation of a finished run was made on other examples than those before.
     pub(crate) fn ends_on_other_examples(&self) -> bool {
-        let evaluate = self.first().settings.get("evaluate");
-        let last = evaluate.get("last").filter(|last| !last.is_null());
-        let rounds = self.first().settings.rounds();
-        last.is_some_and(|last| evaluate.get("examples") != Some(last))
-            && self.last_round() == rounds
+        self.first().ends_on_other_examples()
     }
 
     /// A figure of the last evaluation, mean over seeds.
@@ -135,6 +170,18 @@ impl<'a> Group<'a> {
     /// The last round that was evaluated.
     pub(crate) fn last_round(&self) -> Option<usize> {
         self.first().last().map(|last| last.round)
+    }
+
+    /// How the group's runs reached a mean accuracy of `target`, as `meshfold table --at target` counts them.
+    pub(crate) fn reaching(&self, target: f64) -> Reaching {
+        let round = |run: &&RecordedRun| run.reaching(target).map(|first| first.round as f64);
+        let is_known = |run: &&&RecordedRun| run.is_finished || round(run).is_some();
+        let rounds: Vec<f64> = self.runs.iter().filter_map(round).collect();
+        Reaching {
+            runs: self.runs.iter().filter(is_known).count(),
+            reached: rounds.len(),
+            round: curves::mean(rounds.into_iter().map(Some)),
+        }
     }
 
     /// First round, mean over seeds, at which the mean accuracy was at least `target`; absent if a seed never got there.
@@ -171,9 +218,16 @@ impl<'a> Group<'a> {
     }
 }
 
+/// The top-level settings that a sweep of `runs` varies.
+pub(super) fn swept<'a>(runs: impl Iterator<Item = &'a RecordedRun>) -> BTreeSet<&'a str> {
+    runs.flat_map(|run| &run.swept)
+        .map(String::as_str)
+        .collect()
+}
+
 /// Labels that tell the groups apart; a number is added where words do not.
-fn labels(firsts: &[&Settings]) -> Vec<String> {
-    let mut labels = setting_label::differences(firsts);
+fn labels(firsts: &[&Settings], swept: &BTreeSet<&str>) -> Vec<String> {
+    let mut labels = setting_label::differences(firsts, swept);
     for (label, settings) in labels.iter_mut().zip(firsts) {
         if label.is_empty() {
             *label =

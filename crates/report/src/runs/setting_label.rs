@@ -1,15 +1,19 @@
 //! Short texts for settings, and for what distinguishes one configuration from others.
 
+use std::collections::BTreeSet;
+
+use super::determined::without_determined;
 use meshfold_experiment::results::{Settings, choice, variant};
 use meshfold_topology::{Topology, Weights};
 use serde_json::{Map, Value};
 
 /// What each configuration has that others have not, such as `ring` or `3-regular · momentum 0.5`.
 ///
-/// Texts are in the order of the configurations and empty where nothing differs.
-pub(crate) fn differences(all: &[&Settings]) -> Vec<String> {
+/// Texts are in the order of the configurations and empty where nothing differs. What follows from the settings that a sweep
+/// sets, `swept`, is left out.
+pub(crate) fn differences(all: &[&Settings], swept: &BTreeSet<&str>) -> Vec<String> {
     let mut parts = vec![Vec::new(); all.len()];
-    for (_, texts) in varying(all) {
+    for (_, texts) in without_determined(varying(all), swept) {
         for (part, text) in parts.iter_mut().zip(texts) {
             if !text.is_empty() {
                 part.push(text);
@@ -20,7 +24,7 @@ pub(crate) fn differences(all: &[&Settings]) -> Vec<String> {
 }
 
 /// Every key whose values can be told apart, with the value of each configuration in words.
-pub(crate) fn varying<'a>(all: &[&'a Settings]) -> Vec<(&'a str, Vec<String>)> {
+fn varying<'a>(all: &[&'a Settings]) -> Vec<(&'a str, Vec<String>)> {
     let texts_of = |key: &'a str| {
         let values: Vec<&Value> = all.iter().map(|settings| settings.get(key)).collect();
         let differ = values.iter().any(|value| *value != values[0]);
@@ -34,8 +38,12 @@ pub(crate) fn varying<'a>(all: &[&'a Settings]) -> Vec<(&'a str, Vec<String>)> {
 }
 
 /// Every innermost key whose values can be told apart, with the value of each configuration in words. Overlays and
-/// weights stay whole, and so does what has another variant in another configuration.
-pub(crate) fn innermost<'a>(all: &[&'a Settings]) -> Vec<(&'a str, Vec<String>)> {
+/// weights stay whole, and so does what has another variant in another configuration. What follows from the settings that a
+/// sweep sets, `swept`, is left out.
+pub(crate) fn innermost<'a>(
+    all: &[&'a Settings],
+    swept: &BTreeSet<&str>,
+) -> Vec<(&'a str, Vec<String>)> {
     let leaves = |(key, texts): (&'a str, Vec<String>)| {
         let values: Vec<&'a Value> = all.iter().map(|settings| settings.get(key)).collect();
         match key {
@@ -43,7 +51,8 @@ pub(crate) fn innermost<'a>(all: &[&'a Settings]) -> Vec<(&'a str, Vec<String>)>
             _ => leaves(key, &values),
         }
     };
-    varying(all).into_iter().flat_map(leaves).collect()
+    let told_apart = without_determined(varying(all), swept);
+    told_apart.into_iter().flat_map(leaves).collect()
 }
 
 fn leaves<'a>(key: &'a str, values: &[&'a Value]) -> Vec<(&'a str, Vec<String>)> {
@@ -242,7 +251,7 @@ mod tests {
 
     fn labels(texts: &[&str]) -> Vec<String> {
         let all: Vec<Settings> = texts.iter().map(|text| settings(text)).collect();
-        differences(&all.iter().collect::<Vec<_>>())
+        differences(&all.iter().collect::<Vec<_>>(), &BTreeSet::new())
     }
 
     #[test]
@@ -283,7 +292,7 @@ mod tests {
             run(0.2, 0.5, "complete"),
             run(0.1, 0.9, "ring"),
         ];
-        let found = innermost(&all.iter().collect::<Vec<_>>());
+        let found = innermost(&all.iter().collect::<Vec<_>>(), &BTreeSet::new());
         let keys: Vec<&str> = found.iter().map(|(key, _)| *key).collect();
         assert_eq!(keys, ["topology", "learning_rate", "momentum"]);
         assert_eq!(
@@ -295,7 +304,7 @@ mod tests {
             ]
         );
         let other = settings("topology: ring\nalgorithm: {fedavg: {learning_rate: 0.1}}");
-        let found = innermost(&[&all[0], &other]);
+        let found = innermost(&[&all[0], &other], &BTreeSet::new());
         assert_eq!(
             found,
             [("algorithm", vec!["dsgd".to_owned(), "fedavg".to_owned()])]

@@ -1,8 +1,8 @@
 //! The figures of every group in one table.
 
-use crate::document::quantity_text::{bytes, figure, lambda_range, mean, percent, range, seconds};
+use crate::document::quantity_text::{bytes, figure, mean, percent, range, seconds};
 use crate::document::swatch;
-use crate::runs::group::Group;
+use crate::runs::group::{Group, Reaching};
 use maud::{Markup, html};
 
 /// A figure of a group.
@@ -54,7 +54,7 @@ pub(crate) fn table(groups: &[Group<'_>]) -> Markup {
 fn columns<'a>(groups: &[Group<'_>]) -> Vec<Column<'a>> {
     let mut columns: Vec<Column<'a>> = vec![
         Column {
-            text: Box::new(|group| lambda_range(group.lambda())),
+            text: Box::new(|group| group.lambda_text().unwrap_or_else(|| "–".to_owned())),
             ..column(
                 "λ",
                 "share of disagreement that an exchange leaves in the long run",
@@ -162,12 +162,24 @@ fn often_whole(value: Option<f64>) -> String {
 
 fn target<'a>(target: f64) -> Column<'a> {
     let percentage = (100.0 * target * 100.0).round() / 100.0;
-    column(
-        &format!("≥ {percentage} %"),
-        "first round at which the mean accuracy is at least this, over seeds",
-        move |group| group.round_reaching(target),
-        often_whole,
-    )
+    Column {
+        text: Box::new(move |group| first_round(group.reaching(target))),
+        ..column(
+            &format!("≥ {percentage} %"),
+            "first round at which the mean accuracy is at least this, the mean over the seeds that reached it",
+            move |group| group.reaching(target).round,
+            often_whole,
+        )
+    }
+}
+
+/// `18.8`, or `18.8 (4 of 5)` where only some seeds reached the target.
+fn first_round(reaching: Reaching) -> String {
+    let round = often_whole(reaching.round);
+    match (reaching.reached, reaching.runs) {
+        (reached, runs) if runs > 1 && reached < runs => format!("{round} ({reached} of {runs})"),
+        _ => round,
+    }
 }
 
 /// Every target that a run asks for, ascending.

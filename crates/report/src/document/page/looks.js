@@ -4,7 +4,11 @@ const looks = (page) => {
   const dashes = ["solid", "dash", "dot", "dashdot"];
   const hues = 14;
   let chosen = 0;
-  const second = () => page.factors.find((_, at) => at !== chosen);
+  // Methods are what most pages compare, so dashes tell them apart wherever they stand among the settings.
+  const second = () => {
+    const others = page.factors.filter((_, at) => at !== chosen);
+    return others.find((factor) => factor.key === "algorithm") || others[0];
+  };
   const look = (factor, group) => factor.colours[factor.of[group]];
   const value = (group) => (page.factors.length > 0 ? look(page.factors[chosen], group) : group);
   const dash = (group) => dashes[(second() ? look(second(), group) : Math.floor(value(group) / hues)) % dashes.length];

@@ -1,0 +1,143 @@
+//! How overlays that repeat mix together.
+
+use meshfold_topology::{MixingMatrix, TopologyError, joint_lambda, rounds_to_connect};
+use serde::Serialize;
+
+use crate::plan::planned_overlay::Built;
+
+/// The most nodes for which the product of a period's matrices is made.
+const MOST_NODES: usize = 2000;
+/// A joint λ below this may be rounding alone.
+const ROUNDING: f64 = 1e-7;
+/// A step that leaves less than this of a difference leaves nothing but rounding.
+const NOTHING: f64 = 1e-12;
+/// Periods that bring a vector near the slowest direction, and as many over which its shrinking is measured.
+const PERIODS: usize = 4;
+
+/// How overlays that repeat mix together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ScheduleSummary {
+    /// Rounds after which they repeat, `T`.
+    pub period: usize,
+    /// `σ_max(W_T … W_1 − 11ᵀ/N)` over the period; absent beyond 2,000 nodes.
+    pub joint_lambda: Option<f64>,
+    /// `λ` per exchange, which can be compared with that of an overlay that stays the same: the `T`-th root of
+    /// [`joint_lambda`](Self::joint_lambda); 0 if the exchanges of a period together take the mean.
+    pub lambda: Option<f64>,
+    /// After how many rounds the edges that there were connect all nodes, taken together; absent if never.
+    pub rounds_to_connect: Option<usize>,
+}
+
+impl ScheduleSummary {
+    /// Of the overlays of one period among so many `nodes`, in turn.
+    ///
+    /// # Errors
+    /// Those of [`joint_lambda`].
+    pub(super) fn of(period: &[Built], nodes: usize) -> Result<Self, TopologyError> {
+        let matrices: Vec<&MixingMatrix> = period.iter().map(|built| &built.matrix).collect();
+        let overlays: Vec<_> = period.iter().map(|built| &built.overlay).collect();
+        let joint_lambda = match nodes <= MOST_NODES {
+            true => Some(joint_lambda(&matrices)?),
+            false => None,
+        };
+        Ok(Self {
+            period: period.len(),
+            joint_lambda,
+            lambda: joint_lambda.map(|joint| per_exchange(joint, &matrices)),
+            rounds_to_connect: rounds_to_connect(&overlays),
+        })
+    }
+}
+
+/// The `T`-th root of the `joint` λ of `T` matrices.
+///
+/// # Interpretation
+/// Where rounding hides the joint λ, as in a long period of overlays that mix fast, the rate in the long run stands for it.
+fn per_exchange(joint: f64, matrices: &[&MixingMatrix]) -> f64 {
+    match joint < ROUNDING {
+        true => rate_in_the_long_run(matrices),
+        false => joint.powf(1.0 / matrices.len() as f64),
+    }
+}
+
+/// The factor by which an exchange shrinks differences in the long run, the geometric mean over periods.
+fn rate_in_the_long_run(matrices: &[&MixingMatrix]) -> f64 {
+    let nodes = matrices.first().map_or(0, |matrix| matrix.rows());
+    // The fractional parts of multiples of the golden ratio: no overlay has such a pattern.
+    let mut x: Vec<f64> = (1..=nodes)
+        .map(|node| (node as f64 * 0.618_033_988_749_895).fract())
+        .collect();
+    normalise(&mut x);
+    let mut logarithms = 0.0;
+    for period in 0..2 * PERIODS {
+        for matrix in matrices {
+            x = matrix.apply(&x);
+            let left = normalise(&mut x);
+            if left < NOTHING {
+                return 0.0;
+            }
+            if period >= PERIODS {
+                logarithms += left.ln();
+            }
+        }
+    }
+    (logarithms / (PERIODS * matrices.len()) as f64).exp()
+}
+
+/// Takes the mean from `x` and scales it to length one; the length before.
+fn normalise(x: &mut [f64]) -> f64 {
+    let mean = x.iter().sum::<f64>() / x.len() as f64;
+    x.iter_mut().for_each(|value| *value -= mean);
+    let length = x.iter().map(|value| value * value).sum::<f64>().sqrt();
+    x.iter_mut().for_each(|value| *value /= length);
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshfold_topology::{Topology, Weights};
+
+    use crate::plan::planned_overlay::PlannedOverlay;
+
+    const RING: &str = r#"{"ring": {}}"#;
+
+    fn lambda(topology: &str, nodes: usize) -> f64 {
+        let topology: Topology = serde_json::from_str(topology).unwrap();
+        let weights = Weights::suited_to(&topology);
+        let planned = PlannedOverlay::of_nodes(topology, weights, nodes, 1).unwrap();
+        planned.lambda().unwrap()
+    }
+
+    fn in_turn(overlay: &str, times: usize) -> String {
+        let list = vec![overlay; times].join(", ");
+        format!(r#"{{"periodic": {{"list": [{list}]}}}}"#)
+    }
+
+    #[test]
+    fn an_overlay_that_is_repeated_has_the_lambda_of_the_overlay() {
+        let alone = lambda(RING, 12);
+        assert!((alone - 0.910_683_602_5).abs() < 1e-9, "{alone}");
+        for times in [2, 4] {
+            let repeated = lambda(&in_turn(RING, times), 12);
+            assert!((repeated - alone).abs() < 1e-8, "{times}: {repeated}");
+        }
+    }
+
+    #[test]
+    fn a_long_period_of_fast_overlays_keeps_its_lambda() {
+        let fast = r#"{"ring": {"hops": 3}}"#;
+        let (alone, repeated) = (lambda(fast, 10), lambda(&in_turn(fast, 50), 10));
+        assert!(alone.powi(50) < ROUNDING, "{alone}");
+        assert!((repeated - alone).abs() < 1e-3, "{repeated} {alone}");
+    }
+
+    #[test]
+    fn a_period_that_takes_the_mean_has_none() {
+        assert_eq!(lambda(r#"{"one_peer": {}}"#, 8), 0.0);
+        assert_eq!(lambda(r#"{"one_peer": {}}"#, 1024), 0.0);
+        let last = r#"{"periodic": {"list": [{"ring": {}}, {"complete": {}}]}}"#;
+        assert_eq!(lambda(last, 10), 0.0);
+        assert!(lambda(r#"{"one_peer": {}}"#, 10) > 0.1);
+    }
+}
