@@ -21,6 +21,8 @@ pub(crate) fn notes(
     notes.extend(of_other_data(candidates, over));
     notes.extend(together(missing(groups, over, request)));
     notes.extend(together(ended_early(groups, over, request)));
+    notes.extend(together(never_there(groups, over, request)));
+    notes.extend(between(groups, request));
     notes
 }
 
@@ -133,7 +135,7 @@ fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -
 
 /// Finished runs that ended before the place where they are to be judged.
 fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
-    if !matches!(request.at, At::UpTo { .. }) {
+    if !matches!(request.at, At::Place { .. }) {
         return Vec::new();
     }
     let say = |group: &Group<'_>| {
@@ -151,6 +153,42 @@ fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
         })
     };
     groups.iter().filter_map(say).collect()
+}
+
+/// The finished runs that never reached the target, of rows in which others did.
+fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
+    let At::Target(target) = request.at else {
+        return Vec::new();
+    };
+    let say = |group: &Group<'_>| {
+        let is_there = |run: &&&Judged| run.reaching(&request.metric, target).is_some();
+        let never = |run: &&&Judged| run.is_finished && !is_there(run);
+        let missed = group.runs.iter().filter(never);
+        let missed: Vec<String> = missed.map(|run| text(run.fields.get(over))).collect();
+        let has_mean = group.runs.iter().any(|run| is_there(&run));
+        (has_mean && !missed.is_empty()).then(|| OfRow {
+            row: group.name(),
+            what: format!(
+                "{} {} never reached {}; the means are those of the runs that reached it, and the others would have taken longer",
+                over.written,
+                missed.join(", "),
+                request.at
+            ),
+        })
+    };
+    groups.iter().filter_map(say).collect()
+}
+
+/// That figures lie between evaluations, if some do.
+fn between(groups: &[Group<'_>], request: &Request) -> Option<String> {
+    let mut runs = groups.iter().flat_map(|group| &group.runs);
+    runs.any(|run| request.at.is_between(&run.figures))
+        .then(|| {
+            format!(
+                "{}: between two evaluations of a run its figures lie on a straight line",
+                request.at
+            )
+        })
 }
 
 /// For each row the values of `over` that other rows have, and that it lacks or whose run has no figure yet. Rows that `over` tells
@@ -190,4 +228,66 @@ fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
         all.difference(&there).map(say).collect::<Vec<_>>()
     };
     groups.iter().flat_map(lacks).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::Fields;
+    use crate::table::Table;
+    use meshfold_experiment::results::Settings;
+
+    /// A finished run with accuracies of its rounds.
+    fn run(seed: usize, accuracies: &[(f64, f64)]) -> Judged {
+        let settings = Settings::parse(&format!("seed: {seed}\nrounds: 10")).unwrap();
+        let figures = accuracies.iter().map(|(round, accuracy)| {
+            let pairs = [("round", *round), ("test_accuracy", *accuracy)];
+            pairs.map(|(name, value)| (name.to_owned(), value)).into()
+        });
+        Judged {
+            fields: Fields::of(&settings),
+            figures: figures.collect(),
+            is_finished: true,
+            examples: None,
+        }
+    }
+
+    /// The notes about a row of `runs` at a place.
+    fn notes_at(at: &str, runs: Vec<Judged>) -> Vec<String> {
+        let request = Request {
+            at: at.parse().unwrap(),
+            ..Request::over_seeds()
+        };
+        Table::about(runs, request).unwrap().notes
+    }
+
+    #[test]
+    fn seeds_that_never_reach_the_target_are_named() {
+        let runs = || {
+            vec![
+                run(1, &[(0.0, 0.1), (10.0, 0.9)]),
+                run(2, &[(0.0, 0.1), (10.0, 0.5)]),
+                run(3, &[(0.0, 0.1), (10.0, 0.4)]),
+            ]
+        };
+        assert_eq!(
+            notes_at("target=0.8", runs()),
+            [
+                "of all runs: seed 2, 3 never reached target=0.8; the means are those of the runs that reached it, and the others \
+                 would have taken longer"
+            ]
+        );
+        assert!(notes_at("target=0.4", runs()).is_empty());
+        assert!(notes_at("target=1", runs()).is_empty());
+    }
+
+    #[test]
+    fn figures_between_evaluations_are_said_to_be() {
+        let runs = || vec![run(1, &[(0.0, 0.1), (10.0, 0.9)])];
+        assert_eq!(
+            notes_at("round=5", runs()),
+            ["round=5: between two evaluations of a run its figures lie on a straight line"]
+        );
+        assert!(notes_at("round=10", runs()).is_empty());
+    }
 }

@@ -79,13 +79,7 @@ impl Table {
         }
         let mut request = Request {
             by: shortest(differing(&fields, &[&seed]), &fields),
-            only: Vec::new(),
-            over: seed.written.clone(),
-            best: None,
-            on: None,
-            at: At::Last,
-            metric: "test_accuracy".to_owned(),
-            compare: None,
+            ..Request::over_seeds()
         };
         loop {
             match Self::of(runs, request.clone()) {
@@ -106,7 +100,12 @@ impl Table {
     /// # Errors
     /// [`TableError`]: a name that stands for nothing or for several things, or runs that are not repetitions.
     pub fn of(runs: &[RecordedRun], request: Request) -> Result<Self, TableError> {
-        let runs: Vec<Judged> = runs.iter().map(Judged::of).collect::<Result<_, _>>()?;
+        let runs = runs.iter().map(Judged::of).collect::<Result<_, _>>()?;
+        Self::about(runs, request)
+    }
+
+    /// As [`Table::of`], of runs that have been read.
+    pub(crate) fn about(runs: Vec<Judged>, request: Request) -> Result<Self, TableError> {
         let runs = only_chosen(runs, &request.only)?;
         let names = names(&runs, &request)?;
         if request.best.as_ref() == Some(&request.over) {
@@ -117,7 +116,7 @@ impl Table {
         expect_figure(&request.metric, &runs)?;
         let on = &deciding(&request, &runs);
         expect_figure(on, &runs)?;
-        if let At::UpTo { way, .. } = request.at {
+        if let At::Place { way, .. } = request.at {
             expect_figure(way.figure(), &runs)?;
         }
         let candidates = Group::all(&runs, &names)?;

@@ -43,8 +43,8 @@ pub(crate) struct TableArguments {
     /// any, else that of --metric]
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
-    /// Where to judge a run: the last evaluation up to round=, steps=, examples=, bytes= or seconds=; or target=, to show
-    /// when the metric first reached it [default: the last evaluation]
+    /// Where to judge a run: at round=, steps=, examples=, bytes= or seconds=, on the straight line between two evaluations;
+    /// or target=, to show at which evaluation the metric first reached it [default: the last evaluation]
     #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
     /// The figure to show
