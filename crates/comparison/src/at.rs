@@ -1,9 +1,11 @@
-//! At which evaluation a run is looked at.
+//! Where on its way a run is looked at.
 
 use std::fmt;
 use std::str::FromStr;
 
 use meshfold_experiment::results::{Figures, Progress};
+
+use crate::series::{Band, Series};
 
 /// Where on its way each run is judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11,12 +13,12 @@ pub enum At {
     /// At its last evaluation.
     #[default]
     Last,
-    /// At the last evaluation at which a figure is at most `limit`.
-    UpTo {
+    /// After so much of the way: at an evaluation, or on the straight line between two.
+    Place {
         /// What counts the way.
         way: Progress,
-        /// The most of it.
-        limit: f64,
+        /// How much of it.
+        at: f64,
     },
     /// Where the metric first reaches this value.
     Target(f64),
@@ -44,7 +46,7 @@ impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Last => f.write_str("the last evaluation"),
-            Self::UpTo { way, limit } => write!(f, "{}={limit}", name(*way)),
+            Self::Place { way, at } => write!(f, "{}={at}", name(*way)),
             Self::Target(target) => write!(f, "target={target}"),
         }
     }
@@ -66,32 +68,55 @@ impl FromStr for At {
         }
         let way = MEASURES.into_iter().find(|way| name(*way) == written);
         let way = way.ok_or(needed)?;
-        Ok(Self::UpTo { way, limit: number })
+        Ok(Self::Place { way, at: number })
     }
 }
 
 impl At {
-    /// The evaluation that counts; none if there is no evaluation, or none so early.
-    pub(crate) fn of<'a>(&self, evaluations: &'a [Figures]) -> Option<&'a Figures> {
+    /// The figure called `metric` of a run with these `evaluations`; absent if the run did not get there or did not measure it.
+    ///
+    /// A finished run that ended before the place is looked at where it ended. Before the first evaluation there is nothing.
+    pub(crate) fn value(
+        &self,
+        metric: &str,
+        evaluations: &[Figures],
+        is_finished: bool,
+    ) -> Option<f64> {
+        let last = evaluations.last().filter(|_| is_finished);
         match self {
-            Self::UpTo { way, limit } => {
-                let is_before =
-                    |figures: &&Figures| figures.get(way.figure()).is_some_and(|at| at <= limit);
-                evaluations.iter().rev().find(is_before)
+            Self::Place { way, at } if self.is_passed(evaluations) => {
+                let series = Series::of(evaluations, way.figure(), metric, Band::None);
+                series.at(*at).map(|sample| sample.value)
             }
-            Self::Last | Self::Target(_) => evaluations.last(),
+            Self::Place { way, .. } => {
+                let last = last.filter(|last| last.contains_key(way.figure()))?;
+                last.get(metric).copied()
+            }
+            Self::Last | Self::Target(_) => last?.get(metric).copied(),
         }
     }
 
-    /// Whether a run went far enough that more rounds would not change the evaluation that counts.
+    /// Whether a run went so far that more rounds would not change its figures at this place.
     pub(crate) fn is_passed(&self, evaluations: &[Figures]) -> bool {
         match self {
-            Self::UpTo { way, limit } => {
+            Self::Place { way, at } => {
                 let last = evaluations.last().and_then(|last| last.get(way.figure()));
-                last.is_some_and(|at| at >= limit)
+                last.is_some_and(|end| end >= at)
             }
             Self::Last | Self::Target(_) => false,
         }
+    }
+
+    /// Whether a run passed the place between two of its evaluations.
+    pub(crate) fn is_between(&self, evaluations: &[Figures]) -> bool {
+        let Self::Place { way, at } = self else {
+            return false;
+        };
+        let mut ends = evaluations
+            .iter()
+            .filter_map(|figures| figures.get(way.figure()));
+        let begins_before = ends.clone().any(|end| end < at);
+        begins_before && self.is_passed(evaluations) && !ends.any(|end| end == at)
     }
 }
 
@@ -99,32 +124,55 @@ impl At {
 mod tests {
     use super::*;
 
+    /// Evaluations after 0, 5 and 10 rounds of 100 bytes, with the squares of the rounds as losses.
     fn evaluations() -> Vec<Figures> {
         let at = |round: f64| {
-            [("round", round), ("bytes_total", 100.0 * round)]
-                .map(|(name, value)| (name.to_owned(), value))
-                .into()
+            [
+                ("round", round),
+                ("bytes_total", 100.0 * round),
+                ("test_loss", round * round),
+            ]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into()
         };
         vec![at(0.0), at(5.0), at(10.0)]
     }
 
-    #[test]
-    fn the_last_evaluation_at_or_before_the_limit_counts() {
-        let evaluations = evaluations();
-        let round = |text: &str| {
-            let at: At = text.parse().unwrap();
-            at.of(&evaluations).map(|figures| figures["round"])
-        };
-        assert_eq!(round("round=5"), Some(5.0));
-        assert_eq!(round("round=9"), Some(5.0));
-        assert_eq!(round("bytes=1e3"), Some(10.0));
-        assert_eq!(round("bytes=999"), Some(5.0));
-        assert_eq!(round("seconds=1"), None);
-        assert_eq!(At::Last.of(&evaluations).unwrap()["round"], 10.0);
+    fn loss(text: &str, evaluations: &[Figures], is_finished: bool) -> Option<f64> {
+        let at: At = text.parse().unwrap();
+        at.value("test_loss", evaluations, is_finished)
     }
 
     #[test]
-    fn a_run_that_ended_before_the_limit_is_known() {
+    fn between_two_evaluations_a_figure_lies_on_a_straight_line() {
+        let evaluations = evaluations();
+        let loss = |text: &str| loss(text, &evaluations, true);
+        assert_eq!(loss("round=5"), Some(25.0));
+        assert_eq!(loss("round=9"), Some(85.0));
+        assert_eq!(loss("bytes=250"), Some(12.5));
+        assert_eq!(loss("bytes=1e3"), Some(100.0));
+        assert_eq!(loss("seconds=1"), None);
+        assert_eq!(At::Last.value("test_loss", &evaluations, true), Some(100.0));
+    }
+
+    #[test]
+    fn outside_of_its_evaluations_a_finished_run_has_its_last_figure_and_none_before_the_first() {
+        let evaluations = evaluations();
+        assert_eq!(loss("round=11", &evaluations, true), Some(100.0));
+        assert_eq!(loss("round=11", &evaluations, false), None);
+        assert_eq!(loss("round=9", &evaluations, false), Some(85.0));
+        assert_eq!(loss("round=4", &evaluations[1..], true), None);
+    }
+
+    #[test]
+    fn a_place_between_two_evaluations_is_known() {
+        let is_between = |text: &str| text.parse::<At>().unwrap().is_between(&evaluations());
+        assert!(is_between("round=9") && is_between("bytes=1"));
+        assert!(!is_between("round=5") && !is_between("round=11") && !is_between("target=1"));
+    }
+
+    #[test]
+    fn a_run_that_ended_before_the_place_is_known() {
         let passed = |text: &str| text.parse::<At>().unwrap().is_passed(&evaluations());
         assert!(passed("round=10") && passed("bytes=10") && !passed("round=11"));
     }

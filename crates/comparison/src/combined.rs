@@ -5,9 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use meshfold_experiment::results::{ClientScore, Figures, Holdings, RecordedRun, ResultsError};
 use rayon::prelude::*;
 
-use crate::column::{Cells, Column};
+use crate::column::{Cells, Column, Kind};
+use crate::combined_columns::{
+    client_columns, kind, label, metrics_columns, owner_column, view_column,
+};
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
+use crate::loss::Loss;
 use crate::settings_columns::{SettingColumn, settings_columns};
 
 /// A table over several runs, which is made run by run.
@@ -45,7 +49,7 @@ impl<'a> CombinedTable<'a> {
             names.extend(run.figures()?.into_iter().flat_map(Figures::into_keys));
         }
         let names = in_order(&names);
-        let columns = metrics_columns(&names);
+        let columns = metrics_columns(&names, loss(runs));
         Ok(Self::new(runs, columns, Content::Metrics(names)))
     }
 
@@ -58,7 +62,7 @@ impl<'a> CombinedTable<'a> {
         let all = all.collect::<Result<Vec<_>, TableError>>()?;
         let names = all.iter().flat_map(|run| run.columns.keys().cloned());
         let names = in_order(&names.collect());
-        let columns = metrics_columns(&names);
+        let columns = metrics_columns(&names, loss(runs));
         Ok(Self::new(runs, columns, Content::InMemory(names, all)))
     }
 
@@ -69,12 +73,16 @@ impl<'a> CombinedTable<'a> {
     /// [`TableError`] if the records of a run cannot be read.
     pub fn clients(runs: &'a [RecordedRun]) -> Result<Self, TableError> {
         let views = views(runs)?;
-        let measured = views.iter().map(|name| view_column(name));
+        let loss = loss(runs);
+        let measured = views.iter().map(|name| view_column(name, loss));
         let named = runs.iter().map(|run| Ok(!run.names()?.clients.is_empty()));
         let named: Result<Vec<bool>, ResultsError> = named.collect();
         let owners = named?.contains(&true);
         let owner = owners.then(owner_column);
-        let columns = client_columns().into_iter().chain(owner).chain(measured);
+        let columns = client_columns(loss)
+            .into_iter()
+            .chain(owner)
+            .chain(measured);
         let columns: Vec<Column> = columns.collect();
         Ok(Self::new(runs, columns, Content::Clients { views, owners }))
     }
@@ -163,9 +171,25 @@ fn metrics_cells(
     ];
     for name in names {
         let column = figures.columns.get(name).cloned();
-        cells.push(Cells::Number(column.unwrap_or_else(|| vec![None; rows])));
+        let column = column.unwrap_or_else(|| vec![None; rows]);
+        cells.push(match kind(name) {
+            Kind::Whole => Cells::Whole(column.into_iter().map(whole).collect()),
+            Kind::Number | Kind::Text => Cells::Number(column),
+        });
     }
     (rows, cells)
+}
+
+/// A count as a whole number; nothing if it is none.
+fn whole(count: Option<f64>) -> Option<i64> {
+    let count = count.filter(|count| count.fract() == 0.0)?;
+    Some(count as i64)
+}
+
+/// What the losses of `runs` are.
+fn loss(runs: &[RecordedRun]) -> Loss {
+    let fields: Vec<Fields> = runs.iter().map(|run| Fields::of(&run.settings)).collect();
+    Loss::of(fields.iter())
 }
 
 /// How many clients `run` recorded over all evaluations, and the cells of what was measured of them, `views` among it.
@@ -225,27 +249,6 @@ fn views(runs: &[RecordedRun]) -> Result<Vec<String>, TableError> {
     Ok(names)
 }
 
-/// The label of the column `name`, if it has one.
-fn label(name: &str) -> Option<u32> {
-    let label = name.strip_prefix("label_")?.strip_suffix("_accuracy")?;
-    label.parse().ok()
-}
-
-/// The column of a figure that a run was asked for by `evaluate.clients`.
-fn view_column(name: &str) -> Column {
-    let about = match (name, label(name)) {
-        ("own_accuracy", _) => "Accuracy on the client's own training examples.".to_owned(),
-        ("own_loss", _) => "Mean loss on the client's own training examples, in nats.".to_owned(),
-        ("own_labels_accuracy", _) => {
-            "Accuracy on the test examples of the client's labels, each label counted as often as the client holds it."
-                .to_owned()
-        }
-        (_, Some(label)) => format!("Accuracy on the test examples of label {label}."),
-        (_, None) => "A figure of clients.parquet of the run.".to_owned(),
-    };
-    Column::number(name, &about)
-}
-
 /// The figures of `names`, the round first. A mean goes by its short name alone: `test_accuracy` is `test_accuracy.mean`.
 fn in_order(names: &BTreeSet<String>) -> Vec<String> {
     let is_second_name = |name: &&String| {
@@ -268,102 +271,4 @@ fn held(run: &RecordedRun) -> Result<Vec<u32>, TableError> {
 
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
-}
-
-/// The columns of sizes and of the figures called `names`.
-fn metrics_columns(names: &[String]) -> Vec<Column> {
-    let figures = names.iter().map(|name| figure_column(name));
-    sizes().into_iter().chain(figures).collect()
-}
-
-fn sizes() -> [Column; 2] {
-    [
-        Column::whole("clients", "Number of clients N."),
-        Column::whole(
-            "parameters",
-            "Parameters of a model, P; known once the run has ended.",
-        ),
-    ]
-}
-
-/// Whose examples a client holds.
-fn owner_column() -> Column {
-    Column::text(
-        "owner",
-        "Owner of the client's examples, where the dataset names owners and the client holds those of one.",
-    )
-}
-
-fn client_columns() -> [Column; 6] {
-    [
-        Column::whole("round", "Communication rounds done; 0 is the start."),
-        Column::whole(
-            "row",
-            "Row of the stack of models: the client, where rows are clients.",
-        ),
-        Column::text(
-            "kind",
-            "What the row stands for: `client`, `server` or `walker`.",
-        ),
-        Column::whole(
-            "examples",
-            "Training examples that the client holds, where rows are clients.",
-        ),
-        Column::number(
-            "accuracy",
-            "Fraction of the test examples that the row's model classifies correctly.",
-        ),
-        Column::number(
-            "loss",
-            "Mean cross-entropy of the row's model on the test examples, in nats.",
-        ),
-    ]
-}
-
-/// The column of a figure of `metrics.jsonl`.
-fn figure_column(name: &str) -> Column {
-    let (figure, part) = name.split_once('.').unwrap_or((name, ""));
-    let about = match figure {
-        "round" => "Communication rounds done; 0 is the start.",
-        "local_steps" => "Local steps of all rows since the start.",
-        "examples_seen" => "Training examples that those steps saw.",
-        "train_loss" => "Mean mini-batch loss since the last evaluation, in nats.",
-        "test_accuracy" => "Fraction of test examples classified correctly, over the models",
-        "test_loss" => "Mean cross-entropy on the test examples in nats, over the models",
-        "validation_accuracy" => {
-            "Fraction of the validation examples classified correctly, over the models"
-        }
-        "validation_loss" => {
-            "Mean cross-entropy on the validation examples in nats, over the models"
-        }
-        "mean_model_accuracy" => "Accuracy of the mean of the models on the test examples.",
-        "consensus_distance" => "sqrt(1/R sum of |w_i - mean|^2) over the rows alive.",
-        "bytes_total" => "Bytes sent since the start, each message counted once.",
-        "bytes_busiest_node" => {
-            "Sum over the rounds of the most bytes that a node sent and received."
-        }
-        "messages_total" => "Messages sent since the start.",
-        "simulated_seconds" => "Simulated seconds since the start, where a network is described.",
-        "wall_seconds" => "Seconds that the program has worked on the run.",
-        "alive" => "Clients alive.",
-        "components" => "Parts that the overlay falls into among those alive.",
-        "messages_as_printed" => "Messages since the start as the paper counts them.",
-        "train_shard_loss" => {
-            "Loss of each row on its own training examples in nats, over the rows"
-        }
-        "train_accuracy" => "Accuracy of each row on its own training examples, over the rows",
-        "own_labels_accuracy" => {
-            "Accuracy on the test examples of the labels that each client holds, over the clients"
-        }
-        "theory" => "A quantity of a paper's bound.",
-        _ => "A figure of metrics.jsonl.",
-    };
-    let spread = match (about.ends_with('.'), part) {
-        (true, _) => "",
-        (false, "" | "mean") => ": the mean.",
-        (false, "min") => ": the least.",
-        (false, "max") => ": the largest.",
-        (false, _) => ": the standard deviation of the models at hand.",
-    };
-    Column::number(name, &format!("{about}{spread}"))
 }

@@ -4,11 +4,13 @@ use meshfold_experiment::results::{Figures, Progress, RecordedRun};
 use meshfold_statistics::Estimate;
 
 use crate::error::TableError;
-use crate::fields::{Fields, Name, text};
-use crate::grouping::{Group, Names};
+use crate::fields::Fields;
+use crate::grouping::{Group, Names, Shown};
 use crate::judged::{Judged, expect_figure};
-use crate::notes::of_other_data;
-use crate::only::{Only, only_chosen};
+use crate::loss::Loss;
+use crate::name::Name;
+use crate::notes::{missing, of_other_data};
+use crate::only::{Chosen, Only};
 use crate::series::{Band, Sample, Series};
 
 /// Which curves to draw. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
@@ -33,7 +35,11 @@ pub struct CurveRequest {
 pub struct Curves {
     /// In the order of their first runs.
     pub curves: Vec<MeanCurve>,
-    /// What a reader must know: which runs ended early, what has no band.
+    /// The values of the settings in `by` of all runs, also of those that `only` leaves out, in the order of the runs, each once.
+    pub keys: Vec<Vec<String>>,
+    /// What the losses of the curves are.
+    pub loss: Loss,
+    /// What a reader must know: which runs are missing or ended early, what has no band.
     pub notes: Vec<String>,
 }
 
@@ -82,12 +88,15 @@ impl Curves {
             }
             judged.push(run_judged);
         }
-        let judged = only_chosen(judged, &request.only)?;
-        let names = names(&judged, request)?;
-        expect_figure(&request.y, &judged)?;
-        expect_figure(request.x.figure(), &judged)?;
-        let groups = Group::all(&judged, &names)?;
+        let chosen = Chosen::of(judged, &request.only)?;
+        let names = names(&chosen, request)?;
+        let judged = &chosen.runs;
+        expect_figure(&request.y, judged)?;
+        expect_figure(request.x.figure(), judged)?;
+        let groups = Group::all(judged, &names)?;
         let mut notes = of_other_data(&groups, &names.over);
+        let is_known = |run: &Judged| run.measured(&request.y);
+        notes.extend(missing(&groups, &names.over, &request.by, is_known));
         let curves = groups.iter().map(|group| {
             notes.extend(ends_early(group, &names.over));
             curve(group, request)
@@ -100,8 +109,25 @@ impl Curves {
                 request.over
             ));
         }
-        Ok(Self { curves, notes })
+        Ok(Self {
+            curves,
+            keys: keys(&chosen.all, &names.by),
+            loss: Loss::of(judged.iter().map(|run| &run.fields)),
+            notes,
+        })
     }
+}
+
+/// The values of the settings `by` in `runs`, each once.
+fn keys(runs: &[Fields], by: &[Name]) -> Vec<Vec<String>> {
+    let mut keys: Vec<Vec<String>> = Vec::new();
+    for run in runs {
+        let key: Vec<String> = by.iter().map(|name| name.text(run)).collect();
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
 }
 
 /// Adds the epochs, which no record holds, to the figures of each evaluation of `run`.
@@ -112,10 +138,10 @@ fn add_epochs(run: &RecordedRun, figures: &mut [Figures]) {
     }
 }
 
-fn names(runs: &[Judged], request: &CurveRequest) -> Result<Names, TableError> {
-    let fields: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
-    let find = |written: &String| Name::find(written, &fields);
+fn names(chosen: &Chosen, request: &CurveRequest) -> Result<Names, TableError> {
+    let find = |written: &String| chosen.name(written);
     Ok(Names {
+        shown: Shown::Curve,
         by: request.by.iter().map(find).collect::<Result<_, _>>()?,
         over: find(&request.over)?,
         best: None,
@@ -125,7 +151,7 @@ fn names(runs: &[Judged], request: &CurveRequest) -> Result<Names, TableError> {
 /// The runs of the group that are not finished, if some are.
 fn ends_early(group: &Group<'_>, over: &Name) -> Option<String> {
     let unfinished = group.runs.iter().filter(|run| !run.is_finished);
-    let unfinished: Vec<String> = unfinished.map(|run| text(run.fields.get(over))).collect();
+    let unfinished: Vec<String> = unfinished.map(|run| over.text(&run.fields)).collect();
     (!unfinished.is_empty()).then(|| {
         format!(
             "{}: {} {} is not finished; the curve ends where the first of its runs does",

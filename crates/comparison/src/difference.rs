@@ -3,7 +3,8 @@
 use meshfold_experiment::results::Settings;
 use serde_json::Value;
 
-use crate::fields::{Fields, Name, differing, paths, text};
+use crate::fields::{Fields, differing, paths, text};
+use crate::name::Name;
 
 /// A setting that is not the same in all runs.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,6 +2,8 @@
 
 use meshfold_experiment::results::ResultsError;
 
+use crate::grouping::Shown;
+
 /// A fact about what was asked for, or about the runs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -45,6 +47,14 @@ pub enum TableError {
         /// What was asked for.
         written: String,
     },
+    /// A target that no accuracy can reach.
+    #[error("--at target={target}: needed an accuracy as a fraction, up to 1, as {metric} is one")]
+    NoFraction {
+        /// What was asked for.
+        target: f64,
+        /// The figure.
+        metric: String,
+    },
     /// The best value is asked for of the setting that repeats the rows.
     #[error(
         "--best {written}: rows are means over {written}, of which none is the best; name another setting in --best or --over"
@@ -55,19 +65,24 @@ pub enum TableError {
     },
     /// Runs that would be taken as repetitions of each other differ in more than they may.
     #[error(
-        "the row {row} mixes runs that differ in {}; name it in --by, --over or --best",
-        list(differing)
+        "the {shown} {row} mixes runs that differ in {}; {}",
+        list(differing),
+        remedy(*shown)
     )]
     Mixed {
-        /// The row's values.
+        /// What the runs would become.
+        shown: Shown,
+        /// Its values.
         row: String,
         /// The settings in which they differ.
         differing: Vec<String>,
     },
     /// Two runs of a row have the same seed, or whatever is averaged over.
-    #[error("the row {row} has two runs of {over}: give one folder of results at a time")]
+    #[error("the {shown} {row} has two runs of {over}: give one folder of results at a time")]
     Twice {
-        /// The row's values.
+        /// What the runs would become.
+        shown: Shown,
+        /// Its values.
         row: String,
         /// What both runs have.
         over: String,
@@ -118,6 +133,14 @@ pub enum TableError {
     /// The records of a run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
+}
+
+/// What may be done about runs that are mixed.
+fn remedy(shown: Shown) -> &'static str {
+    match shown {
+        Shown::Row => "name it in --by, --over or --best",
+        Shown::Curve => "name it in --by or --over, or choose one of its values by --only",
+    }
 }
 
 fn list(names: &[String]) -> String {

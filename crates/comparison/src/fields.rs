@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meshfold_experiment::results::{Settings, choice};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::error::TableError;
+use crate::name::Name;
+
+/// What tables show where a run has no such setting.
+pub(crate) const ABSENT: &str = "–";
 
 /// How much of the version of a part is shown.
 const VERSION_SHOWN: usize = 6;
@@ -74,96 +77,72 @@ impl Fields {
         self.0.get(path)
     }
 
+    /// The paths of all fields, in the order of the alphabet.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Whether there is a field at `path`, or a map of fields.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let inside = format!("{path}.");
+        let mut after = self.0.range(inside.clone()..);
+        self.0.contains_key(path)
+            || after
+                .next()
+                .is_some_and(|(next, _)| next.starts_with(&inside))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The fields of the map at `path`, by their paths below it.
+    pub(crate) fn below(&self, path: &str) -> Self {
+        let fields = self.0.iter().filter(|(field, _)| lies_in(field, path));
+        let fields =
+            fields.map(|(field, value)| (field[path.len() + 1..].to_owned(), value.clone()));
+        Self(fields.collect())
+    }
+
+    /// Whether there is a map of fields at `path`: one of several keys, or of one with a plain value, such as `{steps: 4}`.
+    /// Other maps of one key are choices, which go by their names.
+    pub(crate) fn is_map(&self, path: &str) -> bool {
+        let content = self.at(path).and_then(Value::as_str);
+        match (self.at(path), content) {
+            (None, _) => self.has(path),
+            (_, Some(choice)) => {
+                let content = format!("{path}.{choice}");
+                self.at(&content).is_some() && self.below(&content).is_empty()
+            }
+            _ => false,
+        }
+    }
+
     /// The fields of the dataset, as a text that tells them from others.
     pub(crate) fn of_dataset(&self) -> String {
         let is_below = |path: &str| path == "dataset" || path.starts_with("dataset.");
         let fields = self.0.iter().filter(|(path, _)| is_below(path));
         format!("{:?}", fields.collect::<Vec<_>>())
     }
-
-    /// The value of the field that `name` stands for.
-    pub(crate) fn get(&self, name: &Name) -> Option<&Value> {
-        name.paths.iter().find_map(|path| self.0.get(path))
-    }
 }
 
-/// A field as it was asked for, found in some runs.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Name {
-    /// As it was written.
-    pub(crate) written: String,
-    /// The paths that it stands for, at most one in each run.
-    paths: Vec<String>,
-}
-
-impl Name {
-    /// Whether it stands for this path and no other.
-    pub(crate) fn stands_for(&self, path: &str) -> bool {
-        self.paths == [path]
-    }
-
-    /// The field that is called `written` in `runs`: a whole path, or the end of one, `*` standing for any key. An end may stand for
-    /// several paths if no run has two of them, as `learning_rate` does where every run has one method.
-    ///
-    /// # Errors
-    /// [`TableError::UnknownField`] and [`TableError::AmbiguousField`].
-    pub(crate) fn find(written: &str, runs: &[Fields]) -> Result<Self, TableError> {
-        let name = |paths| Self {
-            written: written.to_owned(),
-            paths,
-        };
-        if runs.iter().any(|run| run.0.contains_key(written)) {
-            return Ok(name(vec![written.to_owned()]));
-        }
-        let ends = |run: &Fields| -> Vec<String> {
-            let paths = run.0.keys();
-            paths
-                .filter(|path| ends_with(path, written))
-                .cloned()
-                .collect()
-        };
-        let mut paths = Vec::new();
-        for run in runs {
-            let own = ends(run);
-            if own.len() > 1 {
-                return Err(TableError::AmbiguousField {
-                    written: written.to_owned(),
-                    paths: own,
-                });
-            }
-            paths.extend(own);
-        }
-        paths.sort();
-        paths.dedup();
-        match paths.is_empty() {
-            true => Err(TableError::UnknownField {
-                written: written.to_owned(),
-                varied: differing(runs, &[]),
-                others: same(runs),
-            }),
-            false => Ok(name(paths)),
-        }
-    }
-}
-
-/// Whether the dotted `path` ends with the keys of `end`, of which `*` stands for any.
-fn ends_with(path: &str, end: &str) -> bool {
-    let mut keys = path.rsplit('.');
-    end.rsplit('.')
-        .all(|part| keys.next().is_some_and(|key| part == "*" || part == key))
+/// Whether `path` leads into the map at `map`.
+pub(crate) fn lies_in(path: &str, map: &str) -> bool {
+    let rest = path.strip_prefix(map);
+    rest.is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// The paths at which `runs` differ, without those that `named` stand for, and without those below one at which they differ if that one is
 /// named or tells as much.
 pub(crate) fn differing(runs: &[Fields], named: &[&Name]) -> Vec<String> {
-    let is_named = |path: &String| named.iter().any(|name| name.paths.contains(path));
+    let is_named = |path: &String| named.iter().any(|name| name.covers(path));
     let mut found: Vec<String> = Vec::new();
     for path in paths(runs) {
         let first = runs.first().and_then(|run| run.0.get(&path));
         let differs = runs.iter().any(|run| run.0.get(&path) != first);
         let is_below = found
             .iter()
-            .filter(|above| path.starts_with(&format!("{above}.")))
+            .filter(|above| lies_in(&path, above))
             .any(|above| is_named(above) || decides(above, &path, runs));
         if differs && !is_below {
             found.push(path);
@@ -189,7 +168,7 @@ fn decides(above: &str, path: &str, runs: &[Fields]) -> bool {
 }
 
 /// The paths that have one value in all of `runs`.
-fn same(runs: &[Fields]) -> Vec<String> {
+pub(crate) fn same(runs: &[Fields]) -> Vec<String> {
     let first = runs.first();
     let is_same = |path: &String| {
         let first = first.and_then(|run| run.0.get(path));
@@ -204,16 +183,32 @@ pub(crate) fn paths(runs: &[Fields]) -> BTreeSet<String> {
     all.cloned().collect()
 }
 
-/// A value in a table: `ring`, `0.1`, `[200, 100]`; a dash for what is absent.
+/// A value in a table: `ring`, `0.1`, `[200, 100]`, `clients.share=0.2 from_round=1`; a dash for what is absent.
 pub(crate) fn text(value: Option<&Value>) -> String {
     match value {
-        None => "–".to_owned(),
+        None => ABSENT.to_owned(),
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(items)) => {
             let items: Vec<String> = items.iter().map(|item| text(Some(item))).collect();
             format!("[{}]", items.join(", "))
         }
+        Some(Value::Object(map)) => {
+            let mut pairs = Vec::new();
+            add_pairs("", map, &mut pairs);
+            pairs.join(" ")
+        }
         Some(other) => other.to_string(),
+    }
+}
+
+/// Adds `key=value` for each value in `map` that is not null, with the dotted path after `above` as its key.
+fn add_pairs(above: &str, map: &Map<String, Value>, pairs: &mut Vec<String>) {
+    for (key, value) in map {
+        match value {
+            Value::Null => {}
+            Value::Object(inner) => add_pairs(&format!("{above}{key}."), inner, pairs),
+            _ => pairs.push(format!("{above}{key}={}", text(Some(value)))),
+        }
     }
 }
 
@@ -225,11 +220,6 @@ mod tests {
         Fields::of(&Settings::parse(text).unwrap())
     }
 
-    fn found(written: &str, runs: &[Fields]) -> Vec<String> {
-        let name = Name::find(written, runs).unwrap();
-        runs.iter().map(|run| text(run.get(&name))).collect()
-    }
-
     fn runs() -> [Fields; 2] {
         [
             fields(
@@ -239,36 +229,6 @@ mod tests {
                 "seed: 2\nrounds: 5\ntopology: null\nalgorithm: {fedavg: {learning_rate: 0.5, server: {rate: 1}}}",
             ),
         ]
-    }
-
-    #[test]
-    fn fields_go_by_whole_paths_and_by_ends_that_no_run_has_twice() {
-        let runs = runs();
-        assert_eq!(found("topology", &runs), ["ring", "–"]);
-        assert_eq!(found("algorithm", &runs), ["dsgd", "fedavg"]);
-        assert_eq!(found("algorithm.dsgd.learning_rate", &runs), ["0.1", "–"]);
-        assert_eq!(found("learning_rate", &runs), ["0.1", "0.5"]);
-        assert_eq!(found("algorithm.*.learning_rate", &runs), ["0.1", "0.5"]);
-        assert_eq!(found("algorithm.*.server.rate", &runs), ["–", "1"]);
-        assert_eq!(found("seed", &runs), ["1", "2"]);
-    }
-
-    #[test]
-    fn an_end_that_a_run_has_twice_is_ambiguous() {
-        let run = fields("algorithm: {dsgd: {rate: 1}}\nstragglers: {rate: 2}");
-        let error = Name::find("rate", &[run]).unwrap_err().to_string();
-        assert!(
-            error.contains("algorithm.dsgd.rate, stragglers.rate"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn an_unknown_name_lists_those_that_there_are() {
-        let error = Name::find("degree", &runs()).unwrap_err().to_string();
-        assert!(error.contains("`degree`"), "{error}");
-        assert!(error.contains("algorithm, seed, topology"), "{error}");
-        assert!(error.contains("rounds"), "{error}");
     }
 
     #[test]

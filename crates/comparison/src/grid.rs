@@ -43,21 +43,12 @@ impl Grid {
                 .to_vec(),
             false => ["n".to_owned(), request.metric.clone(), "sd".to_owned()].to_vec(),
         });
-        let mut notes = table.notes.clone();
-        notes.push(format!(
-            "± is half of the 95 % interval of the mean (Student's t) over {}",
-            request.over
-        ));
-        if let Some((field, value)) = &request.compare {
+        if let Some((_, value)) = &request.compare {
             titles.extend([
                 format!("minus {value}"),
                 "effect".to_owned(),
                 "p".to_owned(),
             ]);
-            notes.push(format!(
-                "minus {value}: mean difference to the row with {field}={value} over the same {}; effect: Cohen's d of the \
-                 pairs; p: paired t test, two-sided, not corrected for several comparisons", request.over
-            ));
         }
         let percent = FigureKind::of(&request.metric) == FigureKind::Share;
         let with_comparison = request.compare.is_some();
@@ -65,13 +56,33 @@ impl Grid {
             cells: cells(row, percent, with_comparison),
             is_best: is_best(row, table),
         });
+        let rows: Vec<GridRow> = rows.collect();
         Self {
             titles,
             words,
-            rows: rows.collect(),
-            notes,
+            notes: notes(table, &rows),
+            rows,
         }
     }
+}
+
+/// The notes of `table`, and what the signs in its `rows` mean.
+fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
+    let over = &table.request.over;
+    let mut notes = table.notes.clone();
+    let mut cells = rows.iter().flat_map(|row| &row.cells);
+    if cells.any(|cell| cell.contains('±')) {
+        notes.push(format!(
+            "± is half of the 95 % interval of the mean (Student's t) over {over}"
+        ));
+    }
+    if let Some((field, value)) = &table.request.compare {
+        notes.push(format!(
+            "minus {value}: mean difference to the row with {field}={value} over the same {over}; effect: Cohen's d of the \
+             pairs; p: paired t test, two-sided, not corrected for several comparisons"
+        ));
+    }
+    notes
 }
 
 fn cells(row: &Row, percent: bool, with_comparison: bool) -> Vec<String> {

@@ -5,11 +5,22 @@ use meshfold_statistics::Estimate;
 
 use crate::at::At;
 use crate::error::TableError;
-use crate::fields::{Fields, Name, differing, text};
+use crate::fields::{Fields, differing};
 use crate::judged::Judged;
+use crate::name::Name;
 
-/// The settings that a table is about, found in the runs.
+/// What runs that repeat each other become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// A row of a table.
+    Row,
+    /// A curve of a figure.
+    Curve,
+}
+
+/// The settings that a table or a figure is about, found in the runs.
 pub(crate) struct Names {
+    pub(crate) shown: Shown,
     pub(crate) by: Vec<Name>,
     pub(crate) over: Name,
     pub(crate) best: Option<Name>,
@@ -25,12 +36,21 @@ pub(crate) struct Group<'a> {
     pub(crate) runs: Vec<&'a Judged>,
 }
 
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Row => "row",
+            Self::Curve => "curve",
+        })
+    }
+}
+
 impl<'a> Group<'a> {
     /// The groups in the order of their first runs, one for each value of `by` and `best`.
     pub(crate) fn all(runs: &'a [Judged], names: &Names) -> Result<Vec<Self>, TableError> {
         let mut groups: Vec<Self> = Vec::new();
         for run in runs {
-            let value = |name: &Name| text(run.fields.get(name));
+            let value = |name: &Name| name.text(&run.fields);
             let keys: Vec<String> = names.by.iter().map(value).collect();
             let chosen = names.best.as_ref().map(value);
             let same = |group: &&mut Self| group.keys == keys && group.chosen == chosen;
@@ -56,17 +76,21 @@ impl<'a> Group<'a> {
         let differing = differing(&fields, &named);
         let row = self.name();
         if !differing.is_empty() {
-            return Err(TableError::Mixed { row, differing });
+            return Err(TableError::Mixed {
+                shown: names.shown,
+                row,
+                differing,
+            });
         }
         let mut seen = Vec::new();
-        for value in self
-            .runs
-            .iter()
-            .map(|run| text(run.fields.get(&names.over)))
-        {
+        for value in self.runs.iter().map(|run| names.over.text(&run.fields)) {
             if seen.contains(&value) {
                 let over = format!("{} {value}", names.over.written);
-                return Err(TableError::Twice { row, over });
+                return Err(TableError::Twice {
+                    shown: names.shown,
+                    row,
+                    over,
+                });
             }
             seen.push(value);
         }
@@ -89,7 +113,7 @@ impl<'a> Group<'a> {
 
     /// What is averaged over, with the figure, of the runs that have it.
     pub(crate) fn values(&self, over: &Name, metric: &str, at: &At) -> Vec<(String, f64)> {
-        let pair = |run: &&Judged| Some((text(run.fields.get(over)), run.value(metric, at)?));
+        let pair = |run: &&Judged| Some((over.text(&run.fields), run.value(metric, at)?));
         self.runs.iter().filter_map(pair).collect()
     }
 

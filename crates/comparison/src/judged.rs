@@ -38,9 +38,7 @@ impl Judged {
 
     /// The figure called `metric` where `at` says; absent if the run did not get there or did not measure it.
     pub(crate) fn value(&self, metric: &str, at: &At) -> Option<f64> {
-        let is_due = self.is_finished || at.is_passed(&self.figures);
-        let figures = at.of(&self.figures).filter(|_| is_due)?;
-        figures.get(metric).copied()
+        at.value(metric, &self.figures, self.is_finished)
     }
 
     /// The first evaluation at which `metric` is at least `target`, or at most if less is better. Figures of test examples are

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::at::At;
-use crate::fields::{Name, text};
 use crate::grouping::Group;
 use crate::judged::Judged;
+use crate::name::Name;
 use crate::request::Request;
 
 /// All notes of a table: `candidates` are the groups that `groups`, the rows, were chosen from by the figure `on`.
@@ -19,8 +19,14 @@ pub(crate) fn notes(
     let mut notes: Vec<String> = choice(request, on).into_iter().collect();
     notes.extend(together(unequal(candidates, over, on, request)));
     notes.extend(of_other_data(candidates, over));
-    notes.extend(together(missing(groups, over, request)));
+    let is_known = |run: &Judged| match request.at {
+        At::Target(target) => run.knows_reaching(&request.metric, target),
+        At::Last | At::Place { .. } => run.value(&request.metric, &request.at).is_some(),
+    };
+    notes.extend(missing(groups, over, &request.by, is_known));
     notes.extend(together(ended_early(groups, over, request)));
+    notes.extend(together(never_there(groups, over, request)));
+    notes.extend(between(groups, request));
     notes
 }
 
@@ -41,7 +47,7 @@ pub(crate) fn of_other_data(groups: &[Group<'_>], over: &Name) -> Vec<String> {
     let mut notes = Vec::new();
     for group in groups {
         let other = group.runs.iter().filter(is_other);
-        let values: Vec<String> = other.map(|run| text(run.fields.get(over))).collect();
+        let values: Vec<String> = other.map(|run| over.text(&run.fields)).collect();
         if !values.is_empty() {
             notes.push(OfRow {
                 row: group.name(),
@@ -133,13 +139,13 @@ fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -
 
 /// Finished runs that ended before the place where they are to be judged.
 fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
-    if !matches!(request.at, At::UpTo { .. }) {
+    if !matches!(request.at, At::Place { .. }) {
         return Vec::new();
     }
     let say = |group: &Group<'_>| {
         let is_early = |run: &&&Judged| run.is_finished && !request.at.is_passed(&run.figures);
         let early = group.runs.iter().filter(is_early);
-        let values: Vec<String> = early.map(|run| text(run.fields.get(over))).collect();
+        let values: Vec<String> = early.map(|run| over.text(&run.fields)).collect();
         (!values.is_empty()).then(|| OfRow {
             row: group.name(),
             what: format!(
@@ -153,34 +159,64 @@ fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
     groups.iter().filter_map(say).collect()
 }
 
-/// For each row the values of `over` that other rows have, and that it lacks or whose run has no figure yet. Rows that `over` tells
-/// apart have one value each and lack none.
-fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
-    if request.by.contains(&request.over) {
+/// The finished runs that never reached the target, of rows in which others did.
+fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
+    let At::Target(target) = request.at else {
+        return Vec::new();
+    };
+    let say = |group: &Group<'_>| {
+        let is_there = |run: &&&Judged| run.reaching(&request.metric, target).is_some();
+        let never = |run: &&&Judged| run.is_finished && !is_there(run);
+        let missed = group.runs.iter().filter(never);
+        let missed: Vec<String> = missed.map(|run| over.text(&run.fields)).collect();
+        let has_mean = group.runs.iter().any(|run| is_there(&run));
+        (has_mean && !missed.is_empty()).then(|| OfRow {
+            row: group.name(),
+            what: format!(
+                "{} {} never reached {}; the means are those of the runs that reached it, and the others would have taken longer",
+                over.written,
+                missed.join(", "),
+                request.at
+            ),
+        })
+    };
+    groups.iter().filter_map(say).collect()
+}
+
+/// That figures lie between evaluations, if some do.
+fn between(groups: &[Group<'_>], request: &Request) -> Option<String> {
+    let mut runs = groups.iter().flat_map(|group| &group.runs);
+    runs.any(|run| request.at.is_between(&run.figures))
+        .then(|| {
+            format!(
+                "{}: between two evaluations of a run its figures lie on a straight line",
+                request.at
+            )
+        })
+}
+
+/// For each group the values of `over` that other groups have, and that it lacks or whose run has no figure yet, as `is_known` says.
+/// Groups that `over` tells apart have one value each and lack none.
+pub(crate) fn missing(
+    groups: &[Group<'_>],
+    over: &Name,
+    by: &[String],
+    is_known: impl Fn(&Judged) -> bool,
+) -> Vec<String> {
+    if by.contains(&over.written) {
         return Vec::new();
     }
-    let value = |run: &&Judged| text(run.fields.get(over));
-    let all: BTreeSet<String> = groups
-        .iter()
-        .flat_map(|group| group.runs.iter().map(value))
-        .collect();
+    let value = |run: &&Judged| over.text(&run.fields);
+    let begun = |group: &Group<'_>| group.runs.iter().map(value).collect::<BTreeSet<String>>();
+    let all: BTreeSet<String> = groups.iter().flat_map(begun).collect();
     let lacks = |group: &Group<'_>| {
-        let there: BTreeSet<String> = match request.at {
-            At::Target(target) => {
-                let is_known = |run: &&&Judged| run.knows_reaching(&request.metric, target);
-                group.runs.iter().filter(is_known).map(value).collect()
-            }
-            _ => {
-                let values = group.values(over, &request.metric, &request.at);
-                values.into_iter().map(|(over, _)| over).collect()
-            }
-        };
-        let begun: BTreeSet<String> = group.runs.iter().map(value).collect();
+        let known = group.runs.iter().filter(|run| is_known(run));
+        let there: BTreeSet<String> = known.map(value).collect();
+        let begun = begun(group);
         let say = |missing: &String| {
-            let why = if begun.contains(missing) {
-                "not finished, or the figure was not measured"
-            } else {
-                "no run"
+            let why = match begun.contains(missing) {
+                true => "not finished, or the figure was not measured",
+                false => "no run",
             };
             OfRow {
                 row: group.name(),
@@ -189,5 +225,67 @@ fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
         };
         all.difference(&there).map(say).collect::<Vec<_>>()
     };
-    groups.iter().flat_map(lacks).collect()
+    together(groups.iter().flat_map(lacks).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::Fields;
+    use crate::table::Table;
+    use meshfold_experiment::results::Settings;
+
+    /// A finished run with accuracies of its rounds.
+    fn run(seed: usize, accuracies: &[(f64, f64)]) -> Judged {
+        let settings = Settings::parse(&format!("seed: {seed}\nrounds: 10")).unwrap();
+        let figures = accuracies.iter().map(|(round, accuracy)| {
+            let pairs = [("round", *round), ("test_accuracy", *accuracy)];
+            pairs.map(|(name, value)| (name.to_owned(), value)).into()
+        });
+        Judged {
+            fields: Fields::of(&settings),
+            figures: figures.collect(),
+            is_finished: true,
+            examples: None,
+        }
+    }
+
+    /// The notes about a row of `runs` at a place.
+    fn notes_at(at: &str, runs: Vec<Judged>) -> Vec<String> {
+        let request = Request {
+            at: at.parse().unwrap(),
+            ..Request::over_seeds()
+        };
+        Table::about(runs, request).unwrap().notes
+    }
+
+    #[test]
+    fn seeds_that_never_reach_the_target_are_named() {
+        let runs = || {
+            vec![
+                run(1, &[(0.0, 0.1), (10.0, 0.9)]),
+                run(2, &[(0.0, 0.1), (10.0, 0.5)]),
+                run(3, &[(0.0, 0.1), (10.0, 0.4)]),
+            ]
+        };
+        assert_eq!(
+            notes_at("target=0.8", runs()),
+            [
+                "of all runs: seed 2, 3 never reached target=0.8; the means are those of the runs that reached it, and the others \
+                 would have taken longer"
+            ]
+        );
+        assert!(notes_at("target=0.4", runs()).is_empty());
+        assert!(notes_at("target=1", runs()).is_empty());
+    }
+
+    #[test]
+    fn figures_between_evaluations_are_said_to_be() {
+        let runs = || vec![run(1, &[(0.0, 0.1), (10.0, 0.9)])];
+        assert_eq!(
+            notes_at("round=5", runs()),
+            ["round=5: between two evaluations of a run its figures lie on a straight line"]
+        );
+        assert!(notes_at("round=10", runs()).is_empty());
+    }
 }

@@ -5,15 +5,17 @@ use std::str::FromStr;
 use meshfold_experiment::results::Settings;
 
 use crate::error::TableError;
-use crate::fields::{Fields, Name, text};
+use crate::fields::{ABSENT, Fields};
 use crate::judged::Judged;
+use crate::name::Name;
 
 /// Some values of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Only {
     /// The setting.
     pub field: String,
-    /// The values, as tables show them; `30` is `30.0`, and spaces in a list do not count.
+    /// The values, as tables show them; `30` is `30.0`, and spaces in a list do not count. `null`, `none` and `-` stand for
+    /// runs that have no such setting.
     pub values: Vec<String>,
 }
 
@@ -33,7 +35,7 @@ impl FromStr for Only {
 }
 
 /// Whether a value as somebody wrote it is one as tables show it: numbers by their size, lists item by item.
-pub(crate) fn is_same(written: &str, shown: &str) -> bool {
+fn is_same(written: &str, shown: &str) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     match (list(written), list(shown)) {
         (Some(written), Some(shown)) => {
@@ -79,12 +81,34 @@ pub fn are_chosen(runs: &[Option<&Settings>], only: &[Only]) -> Result<Vec<bool>
     Ok(runs.iter().map(is_chosen).collect())
 }
 
-/// The runs that have one of the values for each setting of `only`.
-pub(crate) fn only_chosen(runs: Vec<Judged>, only: &[Only]) -> Result<Vec<Judged>, TableError> {
-    let fields: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
-    let chosen = chosen(&fields, only)?;
-    let pairs = runs.into_iter().zip(chosen);
-    Ok(pairs.filter_map(|(run, is)| is.then_some(run)).collect())
+/// The runs that were asked for, and the settings of all that there are.
+pub(crate) struct Chosen {
+    pub(crate) runs: Vec<Judged>,
+    /// Those of all runs, chosen or not.
+    pub(crate) all: Vec<Fields>,
+}
+
+impl Chosen {
+    /// Of `runs` those that have one of the values for each setting of `only`.
+    pub(crate) fn of(runs: Vec<Judged>, only: &[Only]) -> Result<Self, TableError> {
+        let all: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
+        let chosen = chosen(&all, only)?;
+        let pairs = runs.into_iter().zip(chosen);
+        let runs = pairs.filter_map(|(run, is)| is.then_some(run)).collect();
+        Ok(Self { runs, all })
+    }
+
+    /// The setting that is called `written` in all runs, so that values are called the same whichever are chosen. A name that
+    /// may be several settings there may be one in the chosen runs.
+    pub(crate) fn name(&self, written: &str) -> Result<Name, TableError> {
+        match Name::find(written, &self.all) {
+            Err(TableError::AmbiguousField { .. }) => {
+                let fields: Vec<Fields> = self.runs.iter().map(|run| run.fields.clone()).collect();
+                Name::find(written, &fields)
+            }
+            found => found,
+        }
+    }
 }
 
 /// For each of `runs` whether it has one of the values for each setting of `only`.
@@ -92,25 +116,46 @@ fn chosen(runs: &[Fields], only: &[Only]) -> Result<Vec<bool>, TableError> {
     let mut chosen = vec![true; runs.len()];
     for only in only {
         let name = Name::find(&only.field, runs)?;
-        let values: Vec<String> = runs.iter().map(|run| text(run.get(&name))).collect();
-        let is_unknown = |value: &&String| !values.iter().any(|known| is_same(value, known));
-        if let Some(value) = only.values.iter().find(is_unknown) {
-            let mut known = values;
-            known.sort();
-            known.dedup();
-            return Err(TableError::UnknownValue {
-                field: only.field.clone(),
-                value: value.clone(),
-                known,
-            });
+        let values: Vec<String> = runs.iter().map(|run| name.text(run)).collect();
+        let mut is_wanted = vec![false; runs.len()];
+        for written in &only.values {
+            let meant = meant(written, &values);
+            if meant.is_empty() {
+                return Err(unknown(only, written, values));
+            }
+            meant.into_iter().for_each(|place| is_wanted[place] = true);
         }
-        for (chosen, value) in chosen.iter_mut().zip(&values) {
-            *chosen &= only.values.iter().any(|wanted| is_same(wanted, value));
+        for (chosen, is_wanted) in chosen.iter_mut().zip(is_wanted) {
+            *chosen &= is_wanted;
         }
     }
     match only.is_empty() || chosen.contains(&true) {
         true => Ok(chosen),
         false => Err(TableError::NothingLeft),
+    }
+}
+
+/// The places of the `values` that somebody means by `written`. `null`, `none` and `-` mean that a run has no such setting,
+/// unless a value is called so.
+pub(crate) fn meant(written: &str, values: &[String]) -> Vec<usize> {
+    let places = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        let found = values.iter().enumerate().filter(|(_, value)| is(value));
+        found.map(|(place, _)| place).collect()
+    };
+    let same = places(&|value| is_same(written, value));
+    match same.is_empty() && matches!(written, "null" | "none" | "-") {
+        true => places(&|value| value == ABSENT),
+        false => same,
+    }
+}
+
+fn unknown(only: &Only, written: &str, mut known: Vec<String>) -> TableError {
+    known.sort();
+    known.dedup();
+    TableError::UnknownValue {
+        field: only.field.clone(),
+        value: written.to_owned(),
+        known,
     }
 }
 
@@ -145,5 +190,41 @@ mod tests {
         ] {
             assert!(!is_same(written, shown), "{written} is not {shown}");
         }
+    }
+
+    #[test]
+    fn a_setting_that_a_run_lacks_goes_by_several_words() {
+        let values = ["–", "[]", "–", "[2]"].map(str::to_owned);
+        for written in ["–", "-", "none", "null"] {
+            assert_eq!(meant(written, &values), [0, 2], "{written}");
+        }
+        let named = ["–", "none"].map(str::to_owned);
+        assert_eq!(meant("none", &named), [1]);
+        assert_eq!(meant("null", &named), [0]);
+        assert!(meant("ring", &values).is_empty());
+    }
+
+    #[test]
+    fn runs_are_chosen_by_maps_and_by_settings_that_they_lack() {
+        let texts = [
+            "stragglers: null\nseed: 1",
+            "stragglers: {share: 0.2, policy: isolate}\nseed: 1",
+            "stragglers: {share: 0.5, policy: isolate}\nseed: 1",
+        ];
+        let all = texts.map(|text| Settings::parse(text).unwrap());
+        let chosen = |only: &str| {
+            let all = all.each_ref().map(Some);
+            are_chosen(&all, &[only.parse().unwrap()])
+        };
+        assert_eq!(chosen("stragglers=null").unwrap(), [true, false, false]);
+        assert_eq!(chosen("share=-").unwrap(), [true, false, false]);
+        assert_eq!(
+            chosen("stragglers=none,share=0.5").unwrap(),
+            [true, false, true]
+        );
+        assert_eq!(
+            chosen("stragglers=share=1").unwrap_err().to_string(),
+            "--only stragglers=share=1: no run has it; stragglers is one of share=0.2, share=0.5, –"
+        );
     }
 }

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::table::{Outcome, Row, Table};
 
-/// One object for each row, all with the same keys in the same order. Accuracies are fractions; what is not known is null.
+/// One object for each row, all with the same keys in the same order. Accuracies are fractions, settings that are numbers are
+/// numbers, and what is not known or set is null.
 pub fn records(table: &Table) -> Vec<Map<String, Value>> {
     table.rows.iter().map(|row| record(row, table)).collect()
 }
@@ -38,8 +39,13 @@ fn record(row: &Row, table: &Table) -> Map<String, Value> {
     let request = &table.request;
     let mut record = Map::new();
     let names = request.by.iter().chain(&request.best);
-    for (name, value) in names.zip(row.keys.iter().chain(&row.chosen)) {
-        record.insert(name.clone(), value.clone().into());
+    let texts = row.keys.iter().chain(&row.chosen);
+    for ((name, text), value) in names.zip(texts).zip(&row.settings) {
+        let plain = match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+            Value::String(_) | Value::Array(_) | Value::Object(_) => text.clone().into(),
+        };
+        record.insert(name.clone(), plain);
     }
     match &row.outcome {
         Outcome::Figure(estimate) => {

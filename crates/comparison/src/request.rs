@@ -24,3 +24,19 @@ pub struct Request {
     /// A setting of `by` and its value: each row is compared with the row that has it and agrees in the others.
     pub compare: Option<(String, String)>,
 }
+
+impl Request {
+    /// The last test accuracy over the seeds.
+    pub(crate) fn over_seeds() -> Self {
+        Self {
+            by: Vec::new(),
+            only: Vec::new(),
+            over: "seed".to_owned(),
+            best: None,
+            on: None,
+            at: At::Last,
+            metric: "test_accuracy".to_owned(),
+            compare: None,
+        }
+    }
+}

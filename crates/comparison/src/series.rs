@@ -50,7 +50,9 @@ impl Series {
                 low: figures.get(&low).copied().unwrap_or(value),
                 high: figures.get(&high).copied().unwrap_or(value),
             };
-            samples.retain(|(place, _)| *place < x);
+            while samples.last().is_some_and(|(place, _)| *place >= x) {
+                samples.pop();
+            }
             samples.push((x, sample));
         }
         Self(samples)

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use meshfold_experiment::results::{Figures, Progress, RecordedRun};
+use meshfold_experiment::results::{FigureKind, Figures, Progress, RecordedRun};
 use meshfold_statistics::{Estimate, Paired};
+use serde_json::Value;
 
 use crate::at::At;
 use crate::difference::short;
 use crate::error::TableError;
-use crate::fields::{Fields, Name, differing};
-use crate::grouping::{Group, Names, best_of};
+use crate::fields::{Fields, differing};
+use crate::grouping::{Group, Names, Shown, best_of};
 use crate::judged::{Judged, expect_figure};
+use crate::name::Name;
 use crate::notes::notes;
-use crate::only::{is_same, only_chosen};
+use crate::only::{Chosen, meant};
 use crate::request::Request;
 
 /// Rows about runs.
@@ -33,6 +35,8 @@ pub struct Row {
     pub keys: Vec<String>,
     /// The best value of the setting in `best`.
     pub chosen: Option<String>,
+    /// The same values, those in `by` and then that in `best`, as the runs have them; null where they have no such setting.
+    pub settings: Vec<Value>,
     /// What was measured.
     pub outcome: Outcome,
     /// This row less the row compared with, over what both have.
@@ -79,13 +83,7 @@ impl Table {
         }
         let mut request = Request {
             by: shortest(differing(&fields, &[&seed]), &fields),
-            only: Vec::new(),
-            over: seed.written.clone(),
-            best: None,
-            on: None,
-            at: At::Last,
-            metric: "test_accuracy".to_owned(),
-            compare: None,
+            ..Request::over_seeds()
         };
         loop {
             match Self::of(runs, request.clone()) {
@@ -106,9 +104,15 @@ impl Table {
     /// # Errors
     /// [`TableError`]: a name that stands for nothing or for several things, or runs that are not repetitions.
     pub fn of(runs: &[RecordedRun], request: Request) -> Result<Self, TableError> {
-        let runs: Vec<Judged> = runs.iter().map(Judged::of).collect::<Result<_, _>>()?;
-        let runs = only_chosen(runs, &request.only)?;
-        let names = names(&runs, &request)?;
+        let runs = runs.iter().map(Judged::of).collect::<Result<_, _>>()?;
+        Self::about(runs, request)
+    }
+
+    /// As [`Table::of`], of runs that have been read.
+    pub(crate) fn about(runs: Vec<Judged>, request: Request) -> Result<Self, TableError> {
+        let chosen = Chosen::of(runs, &request.only)?;
+        let names = names(&chosen, &request)?;
+        let runs = chosen.runs;
         if request.best.as_ref() == Some(&request.over) {
             return Err(TableError::BestOfRepetitions {
                 written: request.over,
@@ -117,13 +121,11 @@ impl Table {
         expect_figure(&request.metric, &runs)?;
         let on = &deciding(&request, &runs);
         expect_figure(on, &runs)?;
-        if let At::UpTo { way, .. } = request.at {
-            expect_figure(way.figure(), &runs)?;
-        }
+        expect_place(&request, &runs)?;
         let candidates = Group::all(&runs, &names)?;
         let groups = best_of(&candidates, &names.over, on, &request.at);
         let notes = notes(&candidates, &groups, &names.over, on, &request);
-        let rows = groups.iter().map(|group| row(group, &names.over, &request));
+        let rows = groups.iter().map(|group| row(group, &names, &request));
         let mut rows: Vec<Row> = rows.collect();
         if let Some((field, value)) = &request.compare {
             let place = column(&names, field)?;
@@ -155,24 +157,44 @@ fn shortest(paths: Vec<String>, runs: &[Fields]) -> Vec<String> {
     paths.iter().map(|path| short(path, runs)).collect()
 }
 
-fn names(runs: &[Judged], request: &Request) -> Result<Names, TableError> {
-    let fields: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
-    let find = |written: &String| Name::find(written, &fields);
+fn names(chosen: &Chosen, request: &Request) -> Result<Names, TableError> {
+    let find = |written: &String| chosen.name(written);
     Ok(Names {
+        shown: Shown::Row,
         by: request.by.iter().map(find).collect::<Result<_, _>>()?,
         over: find(&request.over)?,
         best: request.best.as_ref().map(find).transpose()?,
     })
 }
 
-fn row(group: &Group<'_>, over: &Name, request: &Request) -> Row {
+/// Requires that runs can be judged at the place that was asked for.
+fn expect_place(request: &Request, runs: &[Judged]) -> Result<(), TableError> {
+    match request.at {
+        At::Place { way, .. } => expect_figure(way.figure(), runs),
+        At::Target(target)
+            if target > 1.0 && FigureKind::of(&request.metric) == FigureKind::Share =>
+        {
+            Err(TableError::NoFraction {
+                target,
+                metric: request.metric.clone(),
+            })
+        }
+        At::Target(_) | At::Last => Ok(()),
+    }
+}
+
+fn row(group: &Group<'_>, names: &Names, request: &Request) -> Row {
+    let first = group.runs.first();
+    let value = |name: &Name| first.and_then(|run| name.value(&run.fields));
+    let settings = names.by.iter().chain(&names.best).map(value);
     let outcome = match request.at {
         At::Target(target) => Outcome::Target(reaching(&group.runs, &request.metric, target)),
-        _ => Outcome::Figure(group.estimate(over, &request.metric, &request.at)),
+        _ => Outcome::Figure(group.estimate(&names.over, &request.metric, &request.at)),
     };
     Row {
         keys: group.keys.clone(),
         chosen: group.chosen.clone(),
+        settings: settings.map(Option::unwrap_or_default).collect(),
         outcome,
         comparison: None,
     }
@@ -215,16 +237,17 @@ fn compare(
     request: &Request,
 ) -> Result<(), TableError> {
     let known: BTreeSet<&String> = groups.iter().map(|group| &group.keys[place]).collect();
-    let Some(value) = known.iter().find(|known| is_same(value, known)) else {
+    let known: Vec<String> = known.into_iter().cloned().collect();
+    let Some(value) = meant(value, &known).first().map(|place| &known[*place]) else {
         return Err(TableError::NoBaseline {
             field: request.by[place].clone(),
             value: value.to_owned(),
-            known: known.into_iter().cloned().collect(),
+            known,
         });
     };
     for (row, group) in rows.iter_mut().zip(groups) {
         let mut keys = group.keys.clone();
-        keys[place] = (*value).clone();
+        keys[place] = value.clone();
         let baseline = groups.iter().find(|other| other.keys == keys);
         let Some(baseline) = baseline.filter(|_| group.keys != keys) else {
             continue;

@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn every_sign_that_figures_write_is_there() {
-        for letter in "0123456789−.,%()⁰¹²³⁴⁵⁶⁷⁸⁹⁻×λε–".chars() {
+        for letter in "0123456789−.,%()⁰¹²³⁴⁵⁶⁷⁸⁹⁻×½λε–".chars() {
             assert_ne!(glyph(letter), GlyphId(0), "{letter}");
         }
         assert_eq!(glyph('本'), GlyphId(0));

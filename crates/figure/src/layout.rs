@@ -11,6 +11,8 @@ const GRID: Colour = Colour([226; 3]);
 /// Widths of lines in points.
 const FRAME: f64 = 0.6;
 const TICK: f64 = 2.5;
+/// The fewest ticks of the vertical axis, where its height has room for them.
+const FEWEST_TICKS: usize = 4;
 /// How much a band covers what lies below it.
 const BAND: f64 = 0.18;
 /// Space at the edge of the page, in points.
@@ -107,9 +109,16 @@ impl Figure {
         self.x.ticks(range, (most as usize).max(2))
     }
 
+    /// Ticks with some space between them; with less if there are too few otherwise.
     fn y_ticks(&self, range: &Range, frame: Frame) -> Vec<Tick> {
-        let most = frame.height() / (2.6 * self.font_size);
-        self.y.ticks(range, (most as usize).max(2))
+        let most = |spacing: f64| {
+            let most = frame.height() / (spacing * self.font_size);
+            (most as usize).max(2)
+        };
+        let [airy, dense] = [2.6, 1.5].map(most);
+        let mut found = (airy..dense).map(|most| self.y.ticks(range, most));
+        let enough = found.find(|ticks| ticks.len() >= FEWEST_TICKS);
+        enough.unwrap_or_else(|| self.y.ticks(range, dense))
     }
 
     /// Faint lines at the ticks.

@@ -22,6 +22,8 @@ pub(crate) struct Rows {
 enum Item {
     Title(String),
     Key(Key),
+    /// What a label is too long for, below its beginning.
+    Rest(String),
 }
 
 impl Item {
@@ -29,7 +31,9 @@ impl Item {
     fn width(&self) -> f64 {
         match self {
             Self::Title(title) => font::width(title),
-            Self::Key(key) => SWATCH + GAP + font::width(&key.label),
+            Self::Key(Key { label: text, .. }) | Self::Rest(text) => {
+                SWATCH + GAP + font::width(text)
+            }
         }
     }
 }
@@ -38,24 +42,11 @@ impl Rows {
     /// Breaks the legends into rows of at most `width` points. Each legend starts a row, with its title.
     pub(crate) fn of(legends: &[Legend], width: f64, font_size: f64) -> Self {
         let width = width / font_size;
-        let mut rows = Vec::new();
-        for legend in legends {
-            let title = Item::Title(format!("{}:", legend.title.replace('_', " ")));
-            let mut end = title.width();
-            let mut row = vec![title];
-            for key in &legend.keys {
-                let key = Item::Key(key.clone());
-                let needed = BETWEEN + key.width();
-                if end + needed > width && !row.is_empty() {
-                    rows.push(std::mem::take(&mut row));
-                    end = -BETWEEN;
-                }
-                end += needed;
-                row.push(key);
-            }
-            rows.push(row);
+        let rows = legends.iter().flat_map(|legend| rows(legend, width));
+        Self {
+            rows: rows.collect(),
+            font_size,
         }
-        Self { rows, font_size }
     }
 
     /// In points.
@@ -91,6 +82,7 @@ impl Rows {
         };
         match item {
             Item::Title(title) => vec![text(start.x, title)],
+            Item::Rest(rest) => vec![text(start.x + (SWATCH + GAP) * self.font_size, rest)],
             Item::Key(key) => {
                 // At half the height of small letters.
                 let y = start.y - 0.3 * self.font_size;
@@ -104,5 +96,104 @@ impl Rows {
                 vec![swatch, text(end + GAP * self.font_size, &key.label)]
             }
         }
+    }
+}
+
+/// The rows of a legend. What is wider than `width`, in heights of letters, goes on in the next row.
+fn rows(legend: &Legend, width: f64) -> Vec<Vec<Item>> {
+    let title = format!("{}:", legend.title.replace('_', " "));
+    let titles = lines(&title, width).into_iter();
+    let mut rows: Vec<Vec<Item>> = titles.map(|line| vec![Item::Title(line)]).collect();
+    let mut end = rows.last().map_or(0.0, |row| row[0].width());
+    for key in &legend.keys {
+        for (place, label) in lines(&key.label, width - SWATCH - GAP)
+            .into_iter()
+            .enumerate()
+        {
+            let item = match place {
+                0 => Item::Key(Key {
+                    label,
+                    style: key.style,
+                }),
+                _ => Item::Rest(label),
+            };
+            let needed = item.width();
+            match rows.last_mut() {
+                Some(row) if place == 0 && end + BETWEEN + needed <= width => {
+                    end += BETWEEN + needed;
+                    row.push(item);
+                }
+                _ => {
+                    end = needed;
+                    rows.push(vec![item]);
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// `text` in lines of at most `width` heights of letters, broken at spaces, or within a word that is longer than a line.
+fn lines(text: &str, width: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_inclusive(' ') {
+        if !line.is_empty() && font::width(&line) + font::width(word.trim_end()) > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        for letter in word.chars() {
+            let is_full = !line.is_empty() && letter != ' ';
+            if is_full && font::width(&line) + font::width(&letter.to_string()) > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(letter);
+        }
+    }
+    lines.push(line);
+    lines
+        .iter()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_broken_at_spaces_and_long_words_anywhere() {
+        let width = font::width("share=0.25");
+        assert_eq!(
+            lines("share=0.25 policy=a b", width),
+            ["share=0.25", "policy=a b"]
+        );
+        assert_eq!(lines("share=0.25", width), ["share=0.25"]);
+        let long = lines("share=0.25share=0.25 x", width);
+        assert_eq!(long, ["share=0.25", "share=0.25", "x"]);
+        assert_eq!(lines("ab", 0.0), ["a", "b"]);
+        assert_eq!(lines("", width), [""]);
+    }
+
+    #[test]
+    fn no_item_of_a_legend_is_wider_than_the_page() {
+        let curves = ["ring", "share=0.2 policy=isolate work=uniform", "star"];
+        let curves = curves.map(|value| vec![value.to_owned()]);
+        let (legends, _) = Legend::of(&["stragglers".to_owned()], &curves);
+        let rows = Rows::of(&legends, 100.0, 8.0);
+        let width = |row: &Vec<Item>| {
+            let items = row.iter().map(Item::width).sum::<f64>();
+            8.0 * (items + BETWEEN * (row.len() - 1) as f64)
+        };
+        assert!(rows.rows.iter().all(|row| width(row) <= 100.0));
+        assert_eq!(rows.height(), rows.rows.len() as f64 * ROW * 8.0);
+        let is_rest = |item: &Item| matches!(item, Item::Rest(_));
+        assert_eq!(
+            rows.rows
+                .iter()
+                .flatten()
+                .filter(|item| is_rest(item))
+                .count(),
+            2
+        );
     }
 }

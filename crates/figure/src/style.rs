@@ -80,6 +80,16 @@ impl Legend {
     ///
     /// The first setting takes colours and, if it is the only one, dashes as well. The others together take dashes.
     pub fn of(titles: &[String], curves: &[Vec<String>]) -> (Vec<Self>, Vec<Style>) {
+        Self::among(titles, curves, curves)
+    }
+
+    /// As [`of`](Self::of), of some of the curves that there are, whose values are `all`. A value looks as it does among all of
+    /// them, unless colours or dashes repeat there and a value before it looks the same: then it takes the first that is free.
+    pub fn among(
+        titles: &[String],
+        all: &[Vec<String>],
+        curves: &[Vec<String>],
+    ) -> (Vec<Self>, Vec<Style>) {
         let Some((first, others)) = titles.split_first() else {
             let style = Style {
                 colour: Some(0),
@@ -87,44 +97,73 @@ impl Legend {
             };
             return (Vec::new(), vec![style; curves.len()]);
         };
-        let colours = distinct(curves.iter().map(|values| values[0].clone()));
-        let dashes = distinct(curves.iter().map(|values| values[1..].join(", ")));
-        let is_alone = others.is_empty();
-        let style = |values: &Vec<String>| {
-            let colour = place(&colours, &values[0]);
-            let dash = match is_alone {
-                true => colour,
-                false => place(&dashes, &values[1..].join(", ")),
-            };
-            Style {
-                colour: Some(colour),
-                dash,
-            }
+        let looks = Looks {
+            colours: places(all, curves, |values| values[0].clone(), COLOURS),
+            dashes: places(all, curves, rest, DASHES),
+            is_alone: others.is_empty(),
         };
-        let styles = curves.iter().map(style).collect();
-        let by_colour = |(index, label)| Key {
-            label,
-            style: Style {
-                colour: Some(index),
-                dash: if is_alone { index } else { 0 },
-            },
-        };
-        let by_dash = |(dash, label)| Key {
-            label,
-            style: Style { colour: None, dash },
-        };
-        let mut legends = vec![Self {
-            title: first.clone(),
-            keys: colours.into_iter().enumerate().map(by_colour).collect(),
-        }];
-        if !is_alone {
-            legends.push(Self {
-                title: others.join(", "),
-                keys: dashes.into_iter().enumerate().map(by_dash).collect(),
-            });
+        let styles = curves.iter().map(|values| looks.style(values)).collect();
+        let mut legends = vec![looks.of_colours(first)];
+        if !looks.is_alone {
+            legends.push(looks.of_dashes(others));
         }
         (legends, styles)
     }
+}
+
+/// The place of each value among the colours, and that of each combination of the other values among the dashes.
+struct Looks {
+    colours: Vec<(String, usize)>,
+    dashes: Vec<(String, usize)>,
+    /// Whether there is one setting, which takes dashes as well.
+    is_alone: bool,
+}
+
+impl Looks {
+    fn style(&self, values: &[String]) -> Style {
+        let colour = place(&self.colours, &values[0]);
+        let dash = match self.is_alone {
+            true => colour,
+            false => place(&self.dashes, &rest(values)),
+        };
+        Style {
+            colour: Some(colour),
+            dash,
+        }
+    }
+
+    fn of_colours(&self, title: &str) -> Legend {
+        let key = |(label, colour): &(String, usize)| Key {
+            label: label.clone(),
+            style: Style {
+                colour: Some(*colour),
+                dash: if self.is_alone { *colour } else { 0 },
+            },
+        };
+        Legend {
+            title: title.to_owned(),
+            keys: self.colours.iter().map(key).collect(),
+        }
+    }
+
+    fn of_dashes(&self, titles: &[String]) -> Legend {
+        let key = |(label, dash): &(String, usize)| Key {
+            label: label.clone(),
+            style: Style {
+                colour: None,
+                dash: *dash,
+            },
+        };
+        Legend {
+            title: titles.join(", "),
+            keys: self.dashes.iter().map(key).collect(),
+        }
+    }
+}
+
+/// The values of all settings but the first.
+fn rest(values: &[String]) -> String {
+    values[1..].join(", ")
 }
 
 /// The values in the order in which they are met.
@@ -138,9 +177,33 @@ fn distinct(values: impl Iterator<Item = String>) -> Vec<String> {
     found
 }
 
-fn place(values: &[String], value: &str) -> usize {
-    let place = values.iter().position(|other| other == value);
-    place.unwrap_or(0)
+/// The values `of` the curves `drawn`, in the order that they have among `all`, each with a place. Every `most`-th place looks the
+/// same.
+fn places(
+    all: &[Vec<String>],
+    drawn: &[Vec<String>],
+    of: fn(&[String]) -> String,
+    most: usize,
+) -> Vec<(String, usize)> {
+    let [all, drawn] = [all, drawn].map(|curves| distinct(curves.iter().map(|values| of(values))));
+    let mut places: Vec<(String, usize)> = Vec::new();
+    for (own, value) in all.into_iter().enumerate() {
+        let is_taken = |place: usize| places.iter().any(|(_, other)| other % most == place % most);
+        let free = (0..most).find(|place| !is_taken(*place));
+        let place = match free {
+            Some(free) if is_taken(own) => free,
+            _ => own,
+        };
+        if drawn.contains(&value) {
+            places.push((value, place));
+        }
+    }
+    places
+}
+
+fn place(places: &[(String, usize)], value: &str) -> usize {
+    let found = places.iter().find(|(other, _)| other == value);
+    found.map_or(0, |(_, place)| *place)
 }
 
 #[cfg(test)]
@@ -180,6 +243,26 @@ mod tests {
         assert_eq!((styles[1].colour, styles[1].dash), (Some(1), 1));
         assert_eq!(legends[0].keys[1].style, styles[1]);
         assert!(Legend::of(&[], &[vec![]]).0.is_empty());
+    }
+
+    #[test]
+    fn a_value_looks_the_same_whichever_others_are_drawn() {
+        let title = words(&["topology"]);
+        let values = |names: &[&str]| -> Vec<Vec<String>> {
+            names.iter().map(|name| words(&[name])).collect()
+        };
+        let colours = |all: &[&str], drawn: &[&str]| -> Vec<Option<usize>> {
+            let (legends, styles) = Legend::among(&title, &values(all), &values(drawn));
+            let keys: Vec<Style> = legends[0].keys.iter().map(|key| key.style).collect();
+            assert_eq!(keys, styles);
+            styles.iter().map(|style| style.colour).collect()
+        };
+        let all = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+        assert_eq!(colours(&all[..3], &["b", "c"]), [Some(1), Some(2)]);
+        // There are seven colours: of the eighth value it is that of the first.
+        assert_eq!(colours(&all, &["b", "h"]), [Some(1), Some(7)]);
+        assert_eq!(colours(&all, &["a", "b", "h"]), [Some(0), Some(1), Some(2)]);
+        assert_eq!(colours(&all, &all)[6..], [Some(6), Some(7), Some(8)]);
     }
 
     #[test]

@@ -151,6 +151,33 @@ fn nothing_leaves_the_page() {
 }
 
 #[test]
+fn the_vertical_axis_has_at_least_four_numbers_where_there_is_room() {
+    let labels = |figure: &Figure| {
+        let svg = figure.svg();
+        let texts = svg
+            .split("<text")
+            .filter(|text| text.contains("text-anchor=\"end\""));
+        let content = texts.map(|text| text.split('>').nth(1).unwrap().split('<').next().unwrap());
+        content
+            .map(|text| text.trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let mut figure = figure(85.0);
+    figure.y.limits = Some([-0.04, 1.04]);
+    assert_eq!(labels(&figure), ["0", "20", "40", "60", "80", "100"]);
+    for high in [0.2, 0.35, 0.5, 0.6, 0.75, 0.9, 2.0] {
+        figure.y.limits = Some([0.0, high]);
+        let labels = labels(&figure);
+        assert!((4..=11).contains(&labels.len()), "{high}: {labels:?}");
+    }
+    // So low a page has no room for four.
+    figure.size.height = 90.0;
+    figure.y.limits = Some([-0.04, 1.04]);
+    figure.legend.clear();
+    assert_eq!(labels(&figure), ["0", "50", "100"]);
+}
+
+#[test]
 fn a_png_has_the_pixels_that_the_page_asks_for() {
     let figure = figure(85.0);
     let png = figure.png(300.0).unwrap();

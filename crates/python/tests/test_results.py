@@ -50,6 +50,15 @@ def test_libraries_read_tables(runs: mf.Runs) -> None:
     assert counted is not None and counted.fetchall() == [(24, 4)]
 
 
+def test_counts_are_whole_numbers_so_that_tables_join(runs: mf.Runs) -> None:
+    metrics, clients = runs.metrics().to_polars(), runs.clients().to_polars()
+    for count in ("round", "local_steps", "bytes_total", "messages_total", "alive"):
+        assert metrics.schema[count] == polars.Int64, count
+    assert metrics.schema["test_accuracy"] == metrics.schema["wall_seconds"] == polars.Float64
+    joined = clients.join(metrics.select("run", "round", "bytes_total"), on=["run", "round"])
+    assert len(joined) == len(clients) and joined["bytes_total"].null_count() == 0
+
+
 def test_a_table_is_read_without_a_copy(runs: mf.Runs) -> None:
     table = runs.metrics()
     first, second = pyarrow.table(table), pyarrow.table(table)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use meshfold_comparison::{Band, CurveRequest, Curves, MeanCurve, Only, Progress};
+use meshfold_comparison::{Band, CurveRequest, Curves, Loss, MeanCurve, Only, Progress};
 use meshfold_experiment::files::whole_file::write_atomically;
 use meshfold_experiment::results::FigureKind;
 use meshfold_figure::{
@@ -12,7 +12,7 @@ use meshfold_figure::{
 };
 use meshfold_report::Gathered;
 
-use crate::commands::tabulate::tell_left_out;
+use crate::commands::tabulate::{absent, tell_left_out};
 use crate::failure::Failure;
 use crate::length::Length;
 use crate::terminal;
@@ -44,7 +44,7 @@ pub(crate) struct FigureArguments {
     /// The setting whose values repeat a curve
     #[arg(long, value_name = "SETTING", default_value = "seed")]
     over: String,
-    /// Draw only runs with one of these values; repeatable
+    /// Draw only runs with one of these values, or `none` where the setting is not there; repeatable
     #[arg(long, value_name = "SETTING=VALUE,...")]
     only: Vec<Only>,
     /// What to draw around the mean
@@ -177,7 +177,6 @@ impl BandChoice {
 /// file cannot be written, [`Failure::Incomplete`] if the figure leaves out a damaged run.
 pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
     let (size, font_size) = page(arguments)?;
-    let [x, y] = axes(arguments)?;
     let gathered = Gathered::of(&arguments.folders)?;
     let request = CurveRequest {
         by: arguments.by.clone(),
@@ -189,12 +188,10 @@ pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
     };
     let curves = Curves::of(&gathered.runs, &request)
         .map_err(|error| Failure::refused(error.to_string()))?;
-    let keys: Vec<Vec<String>> = curves
-        .curves
-        .iter()
-        .map(|curve| curve.keys.clone())
-        .collect();
-    let (legend, styles) = Legend::of(&arguments.by, &keys);
+    let [x, y] = axes(arguments, curves.loss)?;
+    let drawn_keys = curves.curves.iter().map(|curve| curve.keys.clone());
+    let drawn_keys: Vec<Vec<String>> = drawn_keys.collect();
+    let (legend, styles) = Legend::among(&arguments.by, &curves.keys, &drawn_keys);
     legend
         .iter()
         .filter_map(repeats)
@@ -209,7 +206,9 @@ pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
     };
     expect_within(&figure)?;
     write(&figure, &arguments.out, arguments.dpi)?;
-    curves.notes.iter().for_each(|note| terminal::line(note));
+    let absent = arguments.folders.iter().filter_map(|folder| absent(folder));
+    let notes = curves.notes.into_iter().chain(absent);
+    notes.for_each(|note| terminal::line(&note));
     tell_left_out(&gathered.left_out)
 }
 
@@ -230,10 +229,11 @@ fn page(arguments: &FigureArguments) -> Result<(Size, f64), Failure> {
     }
 }
 
-fn axes(arguments: &FigureArguments) -> Result<[Axis; 2], Failure> {
-    let (title, unit) = (arguments.x.title().to_owned(), unit(arguments.x.figure()));
+fn axes(arguments: &FigureArguments, loss: Loss) -> Result<[Axis; 2], Failure> {
+    let unit_of_x = unit(arguments.x.figure(), loss);
+    let (title, unit) = (arguments.x.title().to_owned(), unit_of_x);
     let x = axis(title, unit, AxisChoice::X, arguments.x_limits, arguments)?;
-    let (title, unit) = measured(&arguments.y);
+    let (title, unit) = measured(&arguments.y, loss);
     let y = axis(title, unit, AxisChoice::Y, arguments.y_limits, arguments)?;
     Ok([x, y])
 }
@@ -286,20 +286,24 @@ fn expect_within(figure: &Figure) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The words for a figure of `metrics.jsonl`, and its unit.
-fn measured(name: &str) -> (String, Unit) {
+/// The words for a figure of `metrics.jsonl`, and its unit in runs with this `loss`.
+fn measured(name: &str, loss: Loss) -> (String, Unit) {
     let words = name.replace(['_', '.'], " ");
     let mut letters = words.chars();
     let title = letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
     });
-    (title, unit(name))
+    (title, unit(name, loss))
 }
 
-fn unit(name: &str) -> Unit {
+fn unit(name: &str, loss: Loss) -> Unit {
     match FigureKind::of(name) {
         FigureKind::Share => Unit::Share,
-        FigureKind::Nats => Unit::Of("nats"),
+        FigureKind::Nats => match loss {
+            Loss::CrossEntropy => Unit::Of("nats"),
+            Loss::SquaredError => Unit::Of("½ squared error"),
+            Loss::Various => Unit::Number,
+        },
         FigureKind::Bytes => Unit::Bytes,
         FigureKind::Seconds => Unit::Of("s"),
         FigureKind::Number => Unit::Number,

@@ -33,7 +33,7 @@ pub(crate) struct TableArguments {
     /// The setting whose values repeat a row
     #[arg(long, value_name = "SETTING", default_value = "seed")]
     over: String,
-    /// Take only runs with one of these values; repeatable
+    /// Take only runs with one of these values, or `none` where the setting is not there; repeatable
     #[arg(long, value_name = "SETTING=VALUE,...")]
     only: Vec<Only>,
     /// Take for each row the best value of this setting
@@ -43,8 +43,8 @@ pub(crate) struct TableArguments {
     /// any, else that of --metric]
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
-    /// Where to judge a run: the last evaluation up to round=, steps=, examples=, bytes= or seconds=; or target=, to show
-    /// when the metric first reached it [default: the last evaluation]
+    /// Where to judge a run: at round=, steps=, examples=, bytes= or seconds=, on the straight line between two evaluations;
+    /// or target=, to show at which evaluation the metric first reached it [default: the last evaluation]
     #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
     /// The figure to show
@@ -77,7 +77,7 @@ enum Format {
     Csv,
     /// For the package booktabs
     Latex,
-    /// Plain numbers, one object a line
+    /// Plain numbers, also in settings that are numbers; one object a line
     Json,
 }
 
@@ -137,18 +137,15 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
 }
 
 /// Says that runs of the sweeps in `folder` are not there, if some are not.
-fn absent(folder: &Path) -> Option<String> {
+pub(crate) fn absent(folder: &Path) -> Option<String> {
     let ids = sweep_order::places(folder).into_keys();
     let count = ids.filter(|id| !is_run(&folder.join(id))).count();
-    let runs = match count {
+    let what = match count {
         0 => return None,
-        1 => "1 run".to_owned(),
-        _ => format!("{count} runs"),
+        1 => "1 run of its sweeps has not begun or was removed".to_owned(),
+        _ => format!("{count} runs of its sweeps have not begun or were removed"),
     };
-    Some(format!(
-        "{}: {runs} of its sweeps have not begun or were removed",
-        folder.display()
-    ))
+    Some(format!("{}: {what}", folder.display()))
 }
 
 /// Names the runs that a table or figure is without.

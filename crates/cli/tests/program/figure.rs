@@ -112,6 +112,68 @@ fn every_axis_and_band_draws_each_setting() {
 }
 
 #[test]
+fn missing_runs_are_named_as_in_tables() {
+    let (sandbox, runs) = finished();
+    let line = "figure runs/first --by topology -o figure.svg";
+    let whole = sandbox.says(line).ended_with(0).err;
+    assert!(
+        !whole.contains("is missing") && !whole.contains("not begun"),
+        "{whole}"
+    );
+    std::fs::remove_dir_all(sandbox.path(runs[1]["folder"].as_str().unwrap())).unwrap();
+    sandbox.says(line).ended_with(0).complained_of(&[
+        "ring: seed 2 is missing (no run)",
+        "runs/first: 1 run of its sweeps has not begun or was removed",
+    ]);
+}
+
+#[test]
+fn losses_have_the_unit_of_the_model() {
+    let sandbox = Sandbox::new();
+    let tiny = sandbox.read("tiny.yaml");
+    let sweep = "sweep: {grid: {model: [linear, logistic], algorithm.dfedavgm.learning_rate: [0.001, 0.002]}}\n";
+    sandbox.write("sweep.yaml", &format!("{tiny}{sweep}"));
+    sandbox.says("run sweep.yaml -q --no-report").ended_with(0);
+    let title = |only: &str| {
+        let line = "figure runs/tiny --by model,learning_rate --y test_loss -o loss.svg";
+        sandbox.says(&format!("{line} {only}")).ended_with(0);
+        let svg = sandbox.read("loss.svg");
+        let mut lines = svg.lines();
+        lines
+            .find(|line| line.starts_with("Test loss"))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(title("--only model=linear"), "Test loss (½ squared error)");
+    assert_eq!(title("--only model=logistic"), "Test loss (nats)");
+    assert_eq!(title(""), "Test loss");
+}
+
+/// The colours of the curves of an SVG.
+fn colours(svg: &str) -> Vec<String> {
+    let inside = svg.split("clip-path=").nth(1).unwrap();
+    let inside = inside.split("</g>").next().unwrap();
+    let lines = inside.split("<polyline").skip(1);
+    let colours = lines.map(|line| line.split("stroke=\"").nth(1).unwrap());
+    colours
+        .map(|colour| colour.split('"').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_value_keeps_its_colour_when_others_are_left_out() {
+    let (sandbox, _) = finished();
+    let drawn = |options: &str| {
+        let line = format!("figure runs/first --by topology --band none {options} -o figure.svg");
+        sandbox.says(&line).ended_with(0);
+        colours(&sandbox.read("figure.svg"))
+    };
+    let both = drawn("");
+    assert!(both.len() == 2 && both[0] != both[1], "{both:?}");
+    assert_eq!(drawn("--only topology=complete"), both[1..]);
+}
+
+#[test]
 fn a_figure_that_would_be_empty_is_refused() {
     let (sandbox, _) = finished();
     for (options, parts) in [
@@ -200,7 +262,13 @@ fn what_cannot_be_drawn_is_refused_with_what_there_is() {
     let (sandbox, _) = finished();
     for (line, parts) in [
         ("-o figure.gif", ["figure.gif", ".svg, .pdf or .png"]),
-        ("-o a.svg", ["differ in topology", "--by"]),
+        (
+            "-o a.svg",
+            [
+                "the curve of all runs mixes runs that differ in topology",
+                "in --by or --over, or",
+            ],
+        ),
         (
             "--by topology --y acuracy -o a.svg",
             ["acuracy", "test_accuracy"],

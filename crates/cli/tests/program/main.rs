@@ -19,6 +19,7 @@ mod guide;
 mod interruption;
 mod limits;
 mod long_work;
+mod maps;
 mod memory;
 mod names;
 #[cfg(target_os = "linux")]

@@ -57,6 +57,7 @@ fn rows_hold_mean_and_interval_over_seeds() {
         is(&row["high"], mean + half);
         assert_eq!(row["n"], 3);
         assert_eq!(row["topology"], ["ring", "complete"][place % 2]);
+        assert_eq!(row["learning_rate"], [0.01, 0.2][place / 2]);
     }
     let csv = sandbox.says(&line.replace("json", "csv")).ended_with(0).out;
     assert_eq!(csv.lines().count(), 5, "{csv}");
@@ -116,6 +117,80 @@ fn settings_are_compared_over_the_same_seeds() {
     let [a, b] = [[0, 1], [0, 0]].map(|of| seeds(&records, of, "test_accuracy"));
     let (mean, _) = interval([0, 1, 2].map(|seed| a[seed] - b[seed]));
     is(&row["difference_mean"], mean);
+}
+
+#[test]
+fn between_two_evaluations_a_figure_lies_on_a_straight_line() {
+    let (sandbox, _) = finished();
+    let runs = sandbox.says("run sweep.yaml --json").json();
+    let records: Vec<Vec<Value>> = runs[..3]
+        .iter()
+        .map(|run| sandbox.records(run["folder"].as_str().unwrap()))
+        .collect();
+    let bytes = |round: usize| records[0][round]["bytes_total"].as_f64().unwrap();
+    let place = bytes(1) + 0.25 * (bytes(2) - bytes(1));
+    let values = [0, 1, 2].map(|seed| {
+        let [before, after] = [1, 2].map(|round: usize| {
+            let accuracy = &records[seed][round]["test_accuracy"]["mean"];
+            accuracy.as_f64().unwrap()
+        });
+        before + 0.25 * (after - before)
+    });
+    let line = "table runs/tiny --by topology --only learning_rate=0.01 --format json --at";
+    let said = sandbox.says(&format!("{line} bytes={place}")).ended_with(0);
+    let note = format!(
+        "bytes={place}: between two evaluations of a run its figures lie on a straight line"
+    );
+    assert!(said.err.contains(&note), "{}", said.err);
+    is(&said.json()[0]["mean"], interval(values).0);
+    let said = sandbox.says(&format!("{line} round=2")).ended_with(0);
+    assert!(!said.err.contains("straight line"), "{}", said.err);
+}
+
+#[test]
+fn runs_that_never_reach_the_target_are_named() {
+    let (sandbox, records) = finished();
+    let ends = seeds(&records, [1, 1], "test_accuracy");
+    let best = ends.iter().copied().fold(0.0, f64::max);
+    let missed: Vec<String> = (1..=3)
+        .filter(|seed| ends[seed - 1] < best)
+        .map(|seed| seed.to_string())
+        .collect();
+    // No evaluation before the last may be better, or the others may have reached it.
+    let line =
+        "table runs/tiny --by topology --only learning_rate=0.2 --only topology=complete --at";
+    let said = sandbox.says(&format!("{line} target={best}")).ended_with(0);
+    let note = format!(
+        "complete: seed {} never reached target={best}; the means are",
+        missed.join(", ")
+    );
+    assert!(
+        !missed.is_empty() && said.out.contains(&note),
+        "{note}: {}",
+        said.out
+    );
+    let said = sandbox.says(&format!("{line} target=0")).ended_with(0);
+    assert!(!said.out.contains("never reached"), "{}", said.out);
+    for (target, metric, code) in [("50", "test_accuracy", 2), ("50", "test_loss", 0)] {
+        let said = sandbox.says(&format!("{line} target={target} --metric {metric}"));
+        assert_eq!(said.code, Some(code), "{}", said.err);
+    }
+    sandbox
+        .says(&format!("{line} target=50"))
+        .complained_of(&["--at target=50", "up to 1"]);
+}
+
+#[test]
+fn the_sign_of_the_interval_is_explained_where_it_stands() {
+    let (sandbox, _) = finished();
+    let line = "table runs/tiny --by topology,learning_rate";
+    let several = sandbox.says(line).ended_with(0).out;
+    assert!(
+        several.contains("± is half of the 95 % interval"),
+        "{several}"
+    );
+    let one = sandbox.says(&format!("{line} --only seed=1")).ended_with(0);
+    assert!(!one.out.contains('±'), "{}", one.out);
 }
 
 #[test]
@@ -213,7 +288,7 @@ fn of_unfinished_runs_those_count_that_have_reached_the_target() {
         reached.contains("3 of 3") && !reached.contains("is missing"),
         "{reached}"
     );
-    let open = says("2");
+    let open = says("1");
     assert!(
         open.contains("0 of 2") && open.contains("seed 1 is missing"),
         "{open}"
@@ -328,13 +403,13 @@ fn the_tables_of_an_experiment_hold_every_run_with_its_settings() {
     assert_eq!(metrics.len(), 12 * evaluations);
     let id = runs[7]["id"].as_str().unwrap();
     let last = metrics.iter().rfind(|row| row.contains(id)).unwrap();
-    let bytes = records[7]["bytes_total"].as_f64().unwrap();
+    let bytes = records[7]["bytes_total"].as_u64().unwrap();
     for part in [
         "algorithm.dfedavgm.learning_rate: 0.2".to_owned(),
         "topology: \"ring\"".to_owned(),
         "seed: 2".to_owned(),
         "clients: 10".to_owned(),
-        format!("bytes_total: {bytes:?}"),
+        format!("bytes_total: {bytes},"),
     ] {
         assert!(last.contains(&part), "{part}: {last}");
     }

@@ -207,15 +207,15 @@ class Runs(Sequence[Run]):
 
         Its columns are `run` (the id), the settings in which the runs differ by their dotted paths, `clients`, `parameters`, and
         the figures of `metrics.jsonl`, such as `round`, `test_accuracy` (the mean over the models; `.min`, `.max` and `.std` beside
-        it), `train_loss` in nats and `bytes_total`. `descriptions` says what each means.
+        it), `train_loss` and `bytes_total`. Counts are whole numbers, other figures are not. `descriptions` says what each means.
         """
         return self._recorded.metrics(self._places)
 
     def clients(self) -> Table:
         """A table with a row for each client at each evaluation of each run.
 
-        Its columns are `run`, the settings in which the runs differ, `round`, `row`, `examples`, `accuracy`, `loss`, and what
-        `evaluate.clients` asked for.
+        Its columns are `run`, the settings in which the runs differ, `round`, `row`, `kind`, `examples`, `accuracy`, `loss`, and what
+        `evaluate.clients` asked for. `metrics` can be joined to it on `run` and `round`.
         """
         return self._recorded.clients(self._places)
 
