@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, BenchError> {
         .map(|threads| Timelines::of(&recorded, (*threads).max(1)))
         .collect();
     let mut text = String::new();
-    // Text takes whatever is written.
+    // Writing to a string cannot fail.
     let _ = write_phases(&mut text, &recorded);
     let _ = write_timelines(&mut text, &recorded, &timelines);
     for timelines in timelines.iter().filter(|timelines| timelines.threads > 1) {

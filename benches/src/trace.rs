@@ -97,8 +97,9 @@ fn round(
     Ok([trained, trace.end()])
 }
 
-/// Bytes that a local step of every client must move: the parameters, and with momentum the velocity, read and written;
-/// each example's bytes (two a token) read, what every layer gives of it and the gradient by that written and read.
+/// Bytes that a local step of every client must move. Parameters, and with momentum the velocity, are read and written;
+/// each example's bytes (two a token) are read; every layer's outputs and the gradient with respect to them are written
+/// and read.
 fn least_of_a_step(case: &Case, network: &Network) -> f64 {
     let arrays = if case.momentum > 0.0 { 4 } else { 2 };
     let stored = match network.input() {

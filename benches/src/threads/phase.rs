@@ -1,6 +1,6 @@
-//! What a run is at.
+//! The phases of a run.
 
-/// What a run is at.
+/// A phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// The plan of all runs.

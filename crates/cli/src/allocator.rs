@@ -13,8 +13,8 @@ const PURGE_DELAY: mi_option_t = 15;
 /// How long free memory is kept.
 const MILLISECONDS: c_long = 10;
 
-/// Has free memory given back to the system after 10 ms in place of a second: otherwise a run holds up to a third more than it
-/// needs, as training begins before what planning and reading freed is given back.
+/// Returns free memory to the system after 10 ms instead of a second. Otherwise a run holds up to a third more than it
+/// needs, because training begins before the memory of planning and reading is returned.
 #[allow(unsafe_code)]
 pub(crate) fn return_memory_soon() {
     // SAFETY: this sets a number in a table of the allocator, at a place that the table has, while there is one thread.

@@ -1,4 +1,4 @@
-//! What several commands take.
+//! Arguments that several commands take.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl ExperimentArguments {
         &self.file
     }
 
-    /// What is changed of it, as it was written.
+    /// The overrides, as they were written.
     pub(crate) fn overrides(&self) -> &[String] {
         &self.overrides
     }
@@ -101,11 +101,12 @@ impl DeviceArguments {
         Ok(Device::open(self.device, threads, self.cpu)?)
     }
 
-    /// Opens the device as one of `ranks`. If nothing is said of threads, ranks of one machine share its cores; they take its GPUs in
-    /// turn.
+    /// Opens the device as one of `ranks`. Ranks of one machine share its cores, unless a number of threads is given,
+    /// and take its GPUs in turn.
     ///
     /// # Errors
-    /// [`Failure::Refused`] if the program or the machine of a rank lacks it, which rank 0 tells of: [`Failure::OfRankZero`] on others.
+    /// [`Failure::Refused`] if the program or the machine of a rank lacks it; rank 0 reports it, the others return
+    /// [`Failure::OfRankZero`].
     pub(crate) fn open_over(&self, ranks: Ranks) -> Result<Device, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let of_rank = (cores / ranks.on_this_machine()).max(1);

@@ -29,7 +29,7 @@ pub(crate) enum Failure {
     Mistakes(Vec<Report>),
     /// What was begun went wrong.
     Broken(Report),
-    /// Part of the work failed and has been told of already.
+    /// Part of the work failed, and has been reported.
     Incomplete,
     /// The user asked to stop.
     Interrupted,
@@ -37,7 +37,8 @@ pub(crate) enum Failure {
     Stopped,
     /// Nobody reads what is printed any more, as after `| head`.
     Unread,
-    /// Rank 0 fails, and tells of it. Whoever starts ranks may end all of them once one has failed: the others do not, so that it can.
+    /// Rank 0 fails and reports why. A launcher may end all ranks as soon as one fails, so the others end without
+    /// failure.
     OfRankZero,
 }
 

@@ -1,6 +1,6 @@
 //! One request over HTTP/1.1 and its answer, as far as a page on this machine needs them.
 //!
-//! A request is read up to its body, which nobody is asked for, within bounds of size and time. Every answer closes the
+//! A request is read up to its body, which is not needed, within bounds of size and time. Every answer closes the
 //! connection.
 
 use std::io::{self, Read, Write};

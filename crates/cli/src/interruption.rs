@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::signals::{self, SignalRequest};
 use crate::terminal;
 
-/// What was asked for since the program listens.
+/// Requests to end since the program began to listen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interruption {
     stop: Arc<AtomicBool>,

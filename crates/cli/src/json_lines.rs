@@ -1,4 +1,4 @@
-//! What `--json` prints: one object per line.
+//! Output of `--json`: one object per line.
 
 use std::io::{self, BufWriter, Write};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// Prints each of `values` as one line of JSON.
 ///
 /// # Errors
-/// What standard output answers.
+/// The error of standard output.
 pub(crate) fn print<T: Serialize>(values: impl IntoIterator<Item = T>) -> io::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     for value in values {
@@ -21,7 +21,7 @@ pub(crate) fn print<T: Serialize>(values: impl IntoIterator<Item = T>) -> io::Re
 /// [`print()`] of values that are made one after the other, up to the first that cannot be made.
 ///
 /// # Errors
-/// What standard output answers, and what was met in making a value.
+/// The error of standard output, or of making a value.
 pub(crate) fn print_made<T: Serialize>(
     values: impl IntoIterator<Item = Result<T, Failure>>,
 ) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use crate::terminal;
 /// Shortest time between two plain lines, so that logs stay short.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
-/// Shows how one run comes along.
+/// Shows the progress of one run.
 pub(crate) struct Progress {
     /// What the run is called, with its place among the runs.
     title: String,

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::interruption::Interruption;
 use crate::terminal;
 
-/// The ranks of this process, for what ends all of them.
+/// The ranks of this process, kept so that all of them can be ended.
 static RANKS: OnceLock<WeakRanks> = OnceLock::new();
 
 /// The ranks that this process was started with; `None` if it was started alone, or by a program without the feature.
@@ -53,12 +53,12 @@ pub(crate) fn device(arguments: &DeviceArguments) -> Result<Device, Failure> {
         Ok(device) => Ok(device),
         Err(failure) if ranks.leads() => Err(failure),
         Err(Failure::OfRankZero) => Err(Failure::OfRankZero),
-        // What is refused on all ranks is told of by the first. It waits for nobody: no rank has begun anything.
+        // Rank 0 reports what all ranks refuse. It waits for nobody: no rank has begun anything.
         Err(_) => Err(Failure::Incomplete),
     }
 }
 
-/// Compares what all ranks have planned, `planned` here.
+/// Checks that all ranks have planned the same; `planned` is the plan of this one.
 ///
 /// # Errors
 /// On rank 0 why it has no plans, or [`Failure::Refused`] if another one has others; on all others [`Failure::OfRankZero`].
@@ -101,7 +101,8 @@ pub(crate) fn take_part(
     Ok(())
 }
 
-/// The parameters of models that all ranks have had of each other in this command. Every rank calls it when its runs are over.
+/// The messages and bytes that all ranks have sent each other in this command. Every rank calls it when its runs are
+/// over.
 pub(crate) fn sent_by_all(ranks: &Ranks) -> Sent {
     let own = ranks.sent();
     let all = ranks.gather([own.messages, own.bytes, own.bytes_in_place]);

@@ -60,10 +60,11 @@ mod unix {
         thread.spawn(wait).map(drop)
     }
 
-    /// From here on a write beyond the limit for the size of a file (`ulimit -f`) fails, where it would end the program.
+    /// Makes a write beyond the limit for the size of a file (`ulimit -f`) fail, where it would otherwise end the
+    /// program.
     pub(crate) fn outlive_file_size_limit() {
         let unread = Arc::new(AtomicBool::new(false));
-        // Where this is not possible, the program goes on with what the system does of itself.
+        // If this is not possible, the system's own behaviour stays.
         signal_hook::flag::register(SIGXFSZ, unread).ok();
     }
 

@@ -1,4 +1,4 @@
-//! How a whole sweep comes along, in one line: what has ended, what goes on, and when the end comes.
+//! The progress of a whole sweep in one line: runs that have ended, runs that go on, and when the sweep will end.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -77,7 +77,7 @@ impl Table {
     /// Prints it to standard output, no wider than the terminal.
     ///
     /// # Errors
-    /// What standard output answers.
+    /// The error of standard output.
     pub(crate) fn print(&self) -> io::Result<()> {
         let mut output = io::stdout().lock();
         writeln!(output, "{}", self.text(terminal::width()))?;

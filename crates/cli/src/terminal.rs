@@ -20,7 +20,7 @@ static BELOW: OnceLock<ProgressBar> = OnceLock::new();
 /// Whether nothing is to be said.
 static SILENT: AtomicBool = AtomicBool::new(false);
 
-/// From here on nothing is said: another process speaks for this one. What is a bug is told all the same.
+/// From here on nothing is said, because another process speaks for this one. Bugs are reported all the same.
 pub(crate) fn silence() {
     SILENT.store(true, Ordering::Relaxed);
 }
@@ -101,7 +101,7 @@ pub(crate) fn prepare(verbose: u8) {
         .init();
 }
 
-/// What is logged of whom.
+/// The log level of each target.
 fn levels(verbose: u8) -> Targets {
     let (ours, others) = match verbose {
         0 => (LevelFilter::WARN, LevelFilter::WARN),

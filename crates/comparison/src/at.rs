@@ -7,7 +7,7 @@ use meshfold_experiment::results::{Figures, Progress};
 
 use crate::series::{Band, Series};
 
-/// Where on its way each run is judged.
+/// At which evaluation each run is judged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum At {
     /// At its last evaluation.
@@ -15,7 +15,7 @@ pub enum At {
     Last,
     /// After so much of the way: at an evaluation, or on the straight line between two.
     Place {
-        /// What counts the way.
+        /// The measure of progress.
         way: Progress,
         /// How much of it.
         at: f64,
@@ -24,7 +24,7 @@ pub enum At {
     Target(f64),
 }
 
-/// By what a run can be looked at; `epochs` are in no record.
+/// Measures of progress that a run can be judged by; records do not hold `epochs`.
 const MEASURES: [Progress; 5] = [
     Progress::Rounds,
     Progress::Steps,
@@ -33,7 +33,7 @@ const MEASURES: [Progress; 5] = [
     Progress::Seconds,
 ];
 
-/// As the command line has it before the number.
+/// Its name on the command line.
 fn name(way: Progress) -> &'static str {
     match way {
         Progress::Rounds => "round",
@@ -42,7 +42,7 @@ fn name(way: Progress) -> &'static str {
 }
 
 impl fmt::Display for At {
-    /// As the command line has it.
+    /// Writes it as on the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Last => f.write_str("the last evaluation"),

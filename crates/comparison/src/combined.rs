@@ -26,7 +26,7 @@ pub struct CombinedTable<'a> {
 enum Content {
     /// Evaluations, with the figures of these names.
     Metrics(Vec<String>),
-    /// The same, read already: those of each run.
+    /// Evaluations, as `Metrics`, with the figures of each run in memory.
     InMemory(Vec<String>, Vec<FigureColumns>),
     /// Clients at an evaluation.
     Clients {

@@ -1,4 +1,4 @@
-//! Curves over the way of runs: the mean over what repeats them, with a band.
+//! Curves over the progress of runs: the mean over repeated runs, with a band.
 
 use meshfold_experiment::results::{Figures, Progress, RecordedRun};
 use meshfold_statistics::Estimate;
@@ -18,7 +18,7 @@ use crate::series::{Band, Sample, Series};
 pub struct CurveRequest {
     /// The settings that tell the curves apart.
     pub by: Vec<String>,
-    /// The setting whose values repeat a curve.
+    /// The setting over whose values a curve is the mean, such as the seed.
     pub over: String,
     /// Runs are left out unless each of these settings has one of its values.
     pub only: Vec<Only>,
@@ -57,7 +57,7 @@ pub struct MeanCurve {
 /// A place on a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// How far the runs are.
+    /// The progress of the runs.
     pub x: f64,
     /// The mean of their figures.
     pub mean: f64,

@@ -18,8 +18,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// What tells `runs` apart, in the order of the alphabet, without what lies below a choice that differs itself. A run
-    /// whose settings are not known has no values.
+    /// The settings in which `runs` differ, in alphabetical order, without those below a choice that itself differs. A
+    /// run whose settings are not known has no values.
     pub fn among(runs: &[Option<&Settings>]) -> Vec<Self> {
         let known: Vec<Fields> = runs.iter().copied().flatten().map(Fields::of).collect();
         let fields: Vec<Fields> = runs

@@ -4,7 +4,7 @@ use meshfold_experiment::results::ResultsError;
 
 use crate::grouping::Shown;
 
-/// A fact about what was asked for, or about the runs.
+/// What is wrong with the request, or with the runs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {

@@ -132,8 +132,8 @@ pub(crate) fn lies_in(path: &str, map: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The paths at which `runs` differ, without those that `named` stand for, and without those below one at which they differ if that one is
-/// named or tells as much.
+/// The paths at which `runs` differ. Paths that `named` stand for are left out. So are paths below one at which runs
+/// differ, if that one is named or determines their values.
 pub(crate) fn differing(runs: &[Fields], named: &[&Name]) -> Vec<String> {
     let is_named = |path: &String| named.iter().any(|name| name.covers(path));
     let mut found: Vec<String> = Vec::new();

@@ -140,7 +140,7 @@ fn figure(value: f64, percent: bool) -> String {
     )
 }
 
-/// Two decimals of a per cent; other figures with four digits that count.
+/// Two decimals of a per cent; other figures with four significant digits.
 fn number(value: f64, percent: bool) -> String {
     if percent {
         return format!("{:.2}", 100.0 * value);

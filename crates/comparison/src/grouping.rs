@@ -67,7 +67,7 @@ impl<'a> Group<'a> {
         Ok(groups)
     }
 
-    /// Requires that the runs differ in nothing but what is averaged over, and each in that.
+    /// Requires that the runs differ only in the setting that is averaged over, and that no two share its value.
     fn check(&self, names: &Names) -> Result<(), TableError> {
         let fields: Vec<Fields> = self.runs.iter().map(|run| run.fields.clone()).collect();
         let mut named: Vec<&Name> = names.by.iter().collect();
@@ -111,7 +111,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What is averaged over, with the figure, of the runs that have it.
+    /// The value of `over` and the figure, for each run that has the figure.
     pub(crate) fn values(&self, over: &Name, metric: &str, at: &At) -> Vec<(String, f64)> {
         let pair = |run: &&Judged| Some((over.text(&run.fields), run.value(metric, at)?));
         self.runs.iter().filter_map(pair).collect()
@@ -124,7 +124,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Of the groups with the same keys the one with the best mean of `on`, the first of equal ones.
+/// Of the groups with the same keys, the one with the best mean of `on`; the first if several are equally good.
 pub(crate) fn best_of<'a>(groups: &[Group<'a>], over: &Name, on: &str, at: &At) -> Vec<Group<'a>> {
     let sign = if more_is_better(on) { 1.0 } else { -1.0 };
     let score = |group: &Group<'_>| {

@@ -14,7 +14,7 @@ pub(crate) struct Judged {
     pub(crate) is_finished: bool,
     /// Whether the last evaluation was made on other test examples than those before.
     pub(crate) ends_on_other_examples: bool,
-    /// What tells its training and test examples from others, if that was written.
+    /// What identifies its training and its test examples, if it was recorded.
     pub(crate) examples: Option<[String; 2]>,
 }
 

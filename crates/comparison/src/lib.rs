@@ -1,7 +1,8 @@
 //! Tables that compare runs: one row for each setting, with what its seeds say of it.
 //!
-//! [`Table::of`] groups the runs that somebody recorded by the settings in a [`Request`] and estimates a figure of each
-//! group; [`Curves::of`] follows a figure over the way of each group. [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
+//! [`Table::of`] groups recorded runs by the settings in a [`Request`] and estimates a figure of each group.
+//! [`Curves::of`] follows a figure over the progress of each group. [`Grid`] is a table in words, which [`latex()`] and
+//! [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
 mod at;
 mod column;

@@ -63,13 +63,13 @@ pub(crate) fn of_other_data(groups: &[Group<'_>], over: &Name) -> Vec<String> {
     together(notes)
 }
 
-/// What is to be said of a row.
+/// A note about a row.
 struct OfRow {
     row: String,
     what: String,
 }
 
-/// What is the same of several rows is said once.
+/// Joins notes that are the same for several rows.
 fn together(notes: Vec<OfRow>) -> Vec<String> {
     let mut said: Vec<OfRow> = Vec::new();
     for note in notes {
@@ -100,7 +100,7 @@ fn choice(request: &Request, on: &str) -> Option<String> {
     ))
 }
 
-/// For each row whose candidates for `best` were measured under unequal numbers of `over`: how many each has.
+/// For each row whose candidates for `best` were measured under different numbers of `over`: the number of each.
 fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -> Vec<OfRow> {
     let Some(best) = &request.best else {
         return Vec::new();
@@ -137,7 +137,7 @@ fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -
     rows.into_iter().filter_map(of_row).collect()
 }
 
-/// Finished runs that ended before the place where they are to be judged.
+/// Finished runs that ended before the progress at which they are to be judged.
 fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
     if !matches!(request.at, At::Place { .. }) {
         return Vec::new();
@@ -243,6 +243,7 @@ mod tests {
             pairs.map(|(name, value)| (name.to_owned(), value)).into()
         });
         Judged {
+            ends_on_other_examples: false,
             fields: Fields::of(&settings),
             figures: figures.collect(),
             is_finished: true,

@@ -10,18 +10,19 @@ pub struct Request {
     pub by: Vec<String>,
     /// Runs are left out unless each of these settings has one of its values.
     pub only: Vec<Only>,
-    /// The setting whose values repeat a row.
+    /// The setting over whose values a row is the mean, such as the seed.
     pub over: String,
     /// The setting of which each row takes the best value.
     pub best: Option<String>,
     /// The figure that says which value is best, or `validation`; if absent that of the validation examples, if all runs that
     /// have been evaluated have any, else `metric`.
     pub on: Option<String>,
-    /// Where on its way a run is judged.
+    /// At which evaluation a run is judged.
     pub at: At,
     /// The figure to show.
     pub metric: String,
-    /// A setting of `by` and its value: each row is compared with the row that has it and agrees in the others.
+    /// A setting of `by` and its value: each row is compared with the row that has this value and the same other
+    /// settings.
     pub compare: Option<(String, String)>,
 }
 

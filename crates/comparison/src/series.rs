@@ -1,4 +1,4 @@
-//! The way of one run: a figure at each of its evaluations.
+//! The course of one run: a figure at each of its evaluations.
 
 use meshfold_experiment::results::{ClientScore, Figures, RecordedRun};
 use meshfold_statistics::middles_by_key;
@@ -27,7 +27,7 @@ pub(crate) struct Sample {
     pub(crate) high: f64,
 }
 
-/// Samples over the way of a run, ascending, each place once.
+/// Samples over the progress of a run, ascending, each place once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Series(Vec<(f64, Sample)>);
 
@@ -75,7 +75,7 @@ impl Series {
         places
     }
 
-    /// The sample at `x`, on the straight line between those before and behind; none outside of the way.
+    /// The sample at `x`, on the straight line between its neighbours; `None` outside of the series.
     pub(crate) fn at(&self, x: f64) -> Option<Sample> {
         let index = self.0.partition_point(|(place, _)| *place < x);
         let (behind, after) = *self.0.get(index)?;

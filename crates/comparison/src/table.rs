@@ -43,7 +43,7 @@ pub struct Row {
     pub comparison: Option<Paired>,
 }
 
-/// What the runs of a row came to.
+/// The result of the runs of a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome {
     /// The figure; absent if no run has it.
@@ -152,7 +152,7 @@ fn deciding(request: &Request, runs: &[Judged]) -> String {
     }
 }
 
-/// Each path by the shortest end of it that stands for nothing else.
+/// Each path as its shortest end that stands for no other path.
 fn shortest(paths: Vec<String>, runs: &[Fields]) -> Vec<String> {
     paths.iter().map(|path| short(path, runs)).collect()
 }

@@ -8,8 +8,8 @@ mod own_tables;
 pub(crate) mod published;
 pub(crate) mod table_rows;
 
-// A further dataset is one file and its lines: `mod` and `use` here, variant, and an arm of `DatasetConfig::dataset`; `lib.rs` exports it.
-// If it is read from files, its manifest joins those in `files/manifest.rs`.
+// To add a dataset, write one file and add its lines: `mod` and `use` here, a variant, and an arm of
+// `DatasetConfig::dataset`. `lib.rs` exports it. If it is read from files, add its manifest to `files/manifest.rs`.
 pub(crate) mod cifar;
 pub(crate) mod consensus;
 pub(crate) mod csv_table;
@@ -129,9 +129,9 @@ impl DatasetConfig {
         self.dataset().load(folder)
     }
 
-    /// As [`load`](Self::load), with the training examples handed to `see` in pieces of at most `most` bytes of features, in their
-    /// order: what is returned has none. Where the files allow it, no more than a piece of them is held at once; the others are
-    /// read whole before the first piece. What was seen counts only if this succeeds.
+    /// As [`load`](Self::load), but hands the training examples to `see`, in order, in pieces of at most `most` bytes
+    /// of features. The result has no training examples. If the files allow it, only one piece is held at a time; other
+    /// files are read whole first. What was seen counts only if this succeeds.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -144,8 +144,8 @@ impl DatasetConfig {
         self.dataset().load_in_pieces(folder, most, see)
     }
 
-    /// Sizes and labels of what [`load`](Self::load) would return, and whose the examples are. Where it can be had
-    /// without the features, nothing is drawn, and of files only that of the labels is read.
+    /// Sizes, labels and owners of what [`load`](Self::load) would return. If these are known without the features,
+    /// nothing is drawn, and only the files of labels are read.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -153,8 +153,8 @@ impl DatasetConfig {
         self.dataset().summary(folder)
     }
 
-    /// What is published of the dataset, for plans before its files are there; nothing of a user's own tables, of text that
-    /// nobody has counted, and of what the program draws itself.
+    /// The published figures of the dataset, for plans before its files are there. `None` for a user's own tables, for
+    /// text that nobody has counted, and for what the program draws itself.
     ///
     /// # Errors
     /// Those of [`validate`](Self::validate).
@@ -185,7 +185,7 @@ impl DatasetConfig {
     }
 }
 
-/// What each dataset provides; the methods of [`DatasetConfig`] say more.
+/// A dataset; [`DatasetConfig`] documents the methods further.
 trait Dataset {
     /// The name in a configuration file, and of the manifest if it has one.
     fn name(&self) -> &'static str;
@@ -206,8 +206,8 @@ trait Dataset {
         Ok(self.load(folder)?.in_pieces(most, see))
     }
 
-    /// Whether no more than a piece of the training examples is held while they are read in pieces from `folder`. Who says so has a
-    /// `load_in_pieces` of its own.
+    /// Whether [`Dataset::load_in_pieces`] holds at most one piece of the training examples at a time. A dataset that
+    /// returns true implements that function itself.
     fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
         false
     }
@@ -215,7 +215,7 @@ trait Dataset {
     /// What a plan needs to know of the examples, at the least cost.
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError>;
 
-    /// What its makers say of it, if they do.
+    /// The figures that its makers publish, if they do.
     fn published(&self) -> Result<Option<Published>, DataError>;
 
     /// The most bytes held at once while it is read on `threads` threads, besides the examples of `summary`.
@@ -225,7 +225,7 @@ trait Dataset {
     fn own_files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError>;
 }
 
-/// A dataset that lies in files as others do: all it says is how its layout is filled in.
+/// A dataset whose files have a layout shared with others. It only fills in that layout.
 trait InLayout {
     /// The layout that it shares with others.
     type Layout: Dataset;

@@ -197,7 +197,7 @@ impl Examples {
         }
     }
 
-    /// What one example gives a model.
+    /// The kind of input that one example gives a model.
     pub fn input(&self) -> Input {
         self.input
     }
@@ -209,7 +209,7 @@ impl Examples {
 
     /// Writes the features of example `index` as a model sees them into `to`, `[D]`; tokens as their numbers.
     ///
-    /// It is compiled for the instructions of whoever calls it.
+    /// Inlined, so that it is compiled for the instruction set of its caller.
     ///
     /// # Panics
     /// If `index` is not below [`len`](Self::len) or `to` is not `D` long.
@@ -281,7 +281,7 @@ impl Examples {
         })
     }
 
-    /// The digest of `count` examples like these before the first of their features.
+    /// A digest of `count` examples like these, begun up to their features.
     fn begun_digest(&self, count: usize) -> Digest {
         let digest = self.input.digested(Digest::of("examples"));
         let values = match &self.features {
@@ -292,7 +292,7 @@ impl Examples {
             .digested_first(digest.count(self.classes), values)
     }
 
-    /// What a [begun](Self::begun_digest) digest becomes behind the last of the features.
+    /// Ends a [begun](Self::begun_digest) digest after the last of the features.
     fn ended_digest(&self, digest: Digest, labels: &[u16], owners: Option<&[u32]>) -> Digest {
         self.features
             .digested_last(digest)
@@ -329,7 +329,7 @@ impl Examples {
         }
     }
 
-    /// Adds the `others` of the same dataset behind these.
+    /// Appends the `others`, which are of the same dataset.
     fn append(&mut self, others: &Self) {
         assert_eq!(
             (self.input, self.classes, self.owners.is_some()),

@@ -1,5 +1,5 @@
-//! Readers of file formats that know nothing of a dataset. What is wrong is a fault at an offset, and no more memory is
-//! asked for than the bytes at hand warrant.
+//! Readers of file formats, independent of any dataset. Errors are faults at an offset, and readers reserve no more
+//! memory than the bytes at hand justify.
 
 pub(crate) mod idx;
 pub(crate) mod leaf_json;

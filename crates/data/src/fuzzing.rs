@@ -1,6 +1,6 @@
 //! The parsers, for the fuzz targets in `crates/data/fuzz`: whatever the bytes, they answer and stay within bounds.
 //!
-//! Every function gives whether the bytes were accepted, so that the seeds can be checked.
+//! Every function returns whether the bytes were accepted, so that the seeds can be checked.
 
 pub mod counts;
 mod repaired;

@@ -12,7 +12,8 @@ mod owners;
 mod ownership;
 mod shard;
 
-// A further way is one file and its lines: `mod` and `pub use` here, variant, and an arm of `Partitioner::strategy`; `lib.rs` exports it.
+// To add a way of dealing, write one file and add its lines: `mod` and `pub use` here, a variant, and an arm of
+// `Partitioner::strategy`. `lib.rs` exports it.
 mod by_role;
 mod by_user;
 mod by_writer;
@@ -189,8 +190,8 @@ trait Strategy {
         false
     }
 
-    /// Whether [`check`](Self::check) or [`deal`](Self::deal) says how many clients there may be, fewer than examples: of owners
-    /// there are fewer, and as many are the most that could be.
+    /// Whether [`check`](Self::check) or [`deal`](Self::deal) itself limits the number of clients, below the number of
+    /// examples: partitions by owners cannot have more clients than owners.
     fn limits_clients(&self) -> bool {
         self.reads_owners()
     }

@@ -45,7 +45,7 @@ pub(crate) fn bytes(network: &Network, workload: &WorkloadSize<'_>) -> u64 {
     ((velocities + call) * size_of::<f32>()) as u64
 }
 
-/// A row in the course of its local steps.
+/// The state of a row during its local steps.
 struct Walk<'a> {
     row: usize,
     batches: Batches<'a>,
@@ -55,7 +55,7 @@ struct Walk<'a> {
     tally: &'a mut RowTally,
 }
 
-/// What a step changes of one row.
+/// The memory of one row that a step changes.
 struct Step<'a> {
     place: usize,
     row: usize,
@@ -73,7 +73,7 @@ impl Batched {
         }
     }
 
-    /// How a row makes its step.
+    /// The trainer that makes the step of a row.
     fn stepper<'a>(&'a self, context: Context<'a>, tasks: &Tasks<'a>) -> RowTrainer<'a> {
         let passes = Passes {
             cpu: &self.cpu,
@@ -90,7 +90,7 @@ impl Batched {
         }
     }
 
-    /// Draws the next batch of every row; returns the rows that have one, by the size of their batches.
+    /// Draws the next batch of every row. Returns the rows that have one, grouped by batch size.
     fn draw(walks: &mut [Walk<'_>]) -> Vec<Group> {
         for walk in walks.iter_mut() {
             walk.plan = walk.batches.next(&mut walk.indices);
@@ -297,7 +297,7 @@ impl Batched {
     }
 }
 
-/// What the rows of a group have drawn.
+/// The batches and learning rates that the rows of a group have drawn.
 struct Drawn<'a> {
     rows: Vec<usize>,
     indices: Vec<&'a [u32]>,
@@ -330,7 +330,7 @@ fn tell(walks: Vec<Walk<'_>>, round: usize) {
     }
 }
 
-/// The rows that have something to do, each doing what `amount` makes of its work.
+/// The rows that have work to do; `amount` maps the work of a row to what it actually does.
 fn walks<'a>(
     context: Context<'a>,
     states: RowStates<'a>,
@@ -351,7 +351,7 @@ fn walks<'a>(
         .collect()
 }
 
-/// The rows `rows`, ascending, of `all` `[_, width]`.
+/// The rows `rows` of `all` `[_, width]`; `rows` ascend.
 fn chosen<'a>(all: &'a mut [f32], width: usize, rows: &[usize]) -> Vec<&'a mut [f32]> {
     let mut wanted = rows.iter().peekable();
     let all = all.chunks_exact_mut(width).enumerate();
@@ -360,7 +360,7 @@ fn chosen<'a>(all: &'a mut [f32], width: usize, rows: &[usize]) -> Vec<&'a mut [
         .collect()
 }
 
-/// What the steps of `rows` change, which is nothing of `velocities` where there are none.
+/// The memory that the steps of `rows` change; velocities are empty if `velocities` is.
 fn steps<'a>(
     models: &'a mut [f32],
     velocities: &'a mut [f32],

@@ -1,8 +1,8 @@
 //! Host kernels. With `shared_memory` and `ranks::machine`, the only place of the engine with `unsafe` code.
 //!
-//! Products are tiles of registers, written once over [`pulp`]'s vectors and compiled for each instruction set.
-//! Every output is one chain of fused multiply-adds in ascending order of the summed index, so its bits do not
-//! depend on tile shape, block size or threads. A processor without an instruction for them works them out exactly.
+//! Products are computed in tiles of registers, written once over [`pulp`]'s vectors and compiled for each instruction
+//! set. Every output is one chain of fused multiply-adds in ascending order of the summed index, so its bits do not
+//! depend on tile shape, block size or threads. A processor without fused instructions emulates them exactly.
 #![allow(unsafe_code)]
 
 mod affine;

@@ -1,9 +1,9 @@
-//! Reference gradients, slow and simple, that both trainers are tested against.
+//! Slow and simple reference gradients, against which both trainers are tested.
 //!
 //! [`plain`] is a loop over examples in double precision, transcribed from the formulas. [`autodiff`] uses burn's
 //! automatic differentiation on views of a row, laid out as in a stack. Both have a variant with dropout.
 //!
-//! Examples `x` are `[B, D]` as they are stored: numbers channel by channel, tokens as their numbers. With
+//! Examples `x` are `[B, D]` as they are stored: numbers channel by channel, tokens by their index. With
 //! `T` [judged positions](crate::Network::positions), the targets are `[B, T]`, one example after the other: the labels
 //! `[B]` of networks that judge one position, the token that follows each token of a window otherwise.
 //!

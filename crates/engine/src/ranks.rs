@@ -52,7 +52,7 @@ impl WeakRanks {
     }
 }
 
-/// What a rank has sent to other ranks so far, reads in place included.
+/// What a rank has sent to other ranks so far. Rows that others read in place count as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sent {
     /// Messages that hold parameters of models.
@@ -110,8 +110,9 @@ impl Ranks {
             .count()
     }
 
-    /// Most bytes of features in a piece of training examples that ranks of a machine [deal](crate::Device::deal):
-    /// little beside what a rank holds of any dataset that needs several, and much beside the cost of a message.
+    /// The most bytes of features in a piece of training examples that ranks of a machine [deal](crate::Device::deal):
+    /// few beside what a rank holds of a dataset that needs several ranks, but enough to outweigh the cost of a
+    /// message.
     pub const PIECE: usize = 8 << 20;
 
     /// Whether this rank reads the examples for all ranks of its machine: the first of them does. See
@@ -158,7 +159,7 @@ impl Ranks {
     /// Returns `own`, unless some rank has an error: then all ranks return one. Rank 0 learns the first rank's reason.
     ///
     /// # Errors
-    /// Those of `own`; [`EngineError::OfRank`].
+    /// The error of `own`; [`EngineError::OfRank`].
     pub(crate) fn expect_all<T>(&self, own: Result<T, EngineError>) -> Result<T, EngineError> {
         let failed = self.gather([u64::from(own.is_err())]);
         let Some(first) = failed.iter().position(|failed| *failed == [1]) else {
@@ -222,7 +223,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// What each of some ranks makes of its own result and those of the others.
+    /// What [`Ranks::expect_all`] returns on each rank, if rank `i` has the result `own[i]`.
     fn outcomes(own: &[Result<usize, &str>]) -> Vec<Result<usize, String>> {
         thread::scope(|scope| {
             let ranks = Ranks::in_process(own.len()).into_iter();

@@ -2,11 +2,10 @@
 //!
 //! Every kernel has a file of its own with the plain loop that it must agree with. A kernel takes the whole arena and
 //! the offset of the block it works on, so that no view need be aligned. Each of its outputs is one chain of
-//! multiplications and additions in ascending order of the summed index, or of as many chains as the shape alone says,
-//! added in order: the bits depend neither on how rows are cut into blocks nor on what else the stack holds. There are no
-//! atomics, no cube waits for another, and no kernel is chosen by timing. Models of a
-//! user's own go through burn's kernels, which are chosen by the shape of what they work on: how rows are cut into blocks
-//! may change their rounding.
+//! multiplications and additions in ascending order of the summed index, or a sum of several such chains in order.
+//! Their number depends on the shape alone. So the bits depend neither on how rows are cut into blocks nor on what else
+//! the stack holds. There are no atomics, no cube waits for another, and no kernel is chosen by timing. Models of a
+//! user's own use burn's kernels, which are chosen by shape: how rows are cut into blocks may change their rounding.
 
 pub(crate) mod batches;
 pub(crate) mod coalescing;

@@ -1,4 +1,4 @@
-//! Instruction sets with products of bfloat16, beside those without.
+//! Instruction sets with bfloat16 products, compared with those without.
 
 #![allow(clippy::unwrap_used)]
 

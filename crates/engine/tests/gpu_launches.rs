@@ -1,5 +1,5 @@
-//! How many kernels a local step launches, of every family of models: each launch costs some microseconds, however small
-//! the models are. Counting runs nothing.
+//! How many kernels a local step launches, for every family of models: each launch costs some microseconds, however
+//! small the models are. Launches are counted without running them.
 #![allow(clippy::unwrap_used)]
 #![cfg(feature = "gpu")]
 

@@ -1,4 +1,4 @@
-//! Models of a user's own: what they give, what their gradients are, and what is refused.
+//! Models of a user's own: their outputs, their gradients, and which are refused.
 #![allow(clippy::unwrap_used)]
 #![cfg(feature = "own-models")]
 

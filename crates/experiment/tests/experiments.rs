@@ -1,4 +1,5 @@
-//! Every experiment of the papers can be planned, where files have to be brought by what is published of them.
+//! Every experiment of the papers can be planned. Where files must be brought by hand, their published figures are
+//! used.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! The example of models of one's own is run, not compiled alone.
+//! The example of a user's own model is run, not only compiled.
 #![allow(clippy::unwrap_used)]
 
 #[allow(

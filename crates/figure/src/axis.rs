@@ -5,7 +5,7 @@
 pub struct Axis {
     /// What is measured, without its unit.
     pub title: String,
-    /// In what.
+    /// Its unit.
     pub unit: Unit,
     /// How numbers are spaced.
     pub scale: Scale,
@@ -90,7 +90,7 @@ impl Range {
         }
     }
 
-    /// Where `value` lies: 0 at the start, 1 at the end.
+    /// Where `value` lies on the axis: 0 at the start, 1 at the end.
     pub(crate) fn share(&self, value: f64) -> f64 {
         let [low, high, value] =
             [self.low, self.high, value].map(|value| self.scale.forward(value));

@@ -1,6 +1,6 @@
 //! Shapes on a page. Lengths are points of 1/72 inch, from the upper left corner.
 
-/// Millimetres of a point, 1/72 inch.
+/// Millimetres in a point, which is 1/72 inch.
 const POINT: f64 = 25.4 / 72.0;
 
 /// Width and height in points of 1/72 inch.
@@ -36,7 +36,7 @@ pub(crate) enum Shape {
     Line(Line),
     Area(Area),
     Text(Text),
-    /// Shapes of which only what lies in the frame is seen.
+    /// Shapes that show only inside of a frame.
     Clipped {
         frame: Frame,
         shapes: Vec<Shape>,

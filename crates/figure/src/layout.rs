@@ -56,7 +56,7 @@ impl Figure {
         }
     }
 
-    /// Whether a point has a place.
+    /// Whether both axes have a place for a point.
     fn holds(&self, point: &Point) -> bool {
         self.x.scale.holds(point.x) && self.y.scale.holds(point.y)
     }
@@ -261,8 +261,8 @@ fn range(axis: &Axis, values: impl Iterator<Item = f64>, margin: f64) -> Range {
     }
 }
 
-/// The range of the curves, and of their bands as far as these take no more than the height of the curves again on either side: the
-/// interval of two seeds may be ten times as high as what is shown.
+/// The range of the curves and their bands. On either side, bands extend it by at most the height of the curves: the
+/// interval of two seeds may be ten times as high.
 fn with_bands(scale: Scale, points: &[&Point]) -> Range {
     let Some([low, high]) = ends(points.iter().map(|point| point.y)) else {
         return Range::around(scale, 1.0, 2.0, 0.0);

@@ -27,7 +27,7 @@ enum Item {
 }
 
 impl Item {
-    /// In heights of letters.
+    /// Width, in heights of letters.
     fn width(&self) -> f64 {
         match self {
             Self::Title(title) => font::width(title),
@@ -49,7 +49,7 @@ impl Rows {
         }
     }
 
-    /// In points.
+    /// Height in points.
     pub(crate) fn height(&self) -> f64 {
         self.rows.len() as f64 * ROW * self.font_size
     }

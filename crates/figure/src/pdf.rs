@@ -23,7 +23,7 @@ const FONT_FILE: Ref = Ref::new(8);
 const UNICODE: Ref = Ref::new(9);
 
 const FONT_NAME: Name<'static> = Name(b"F");
-/// The font is a part of Roboto, which six letters before its name say.
+/// The six letters before the name say that the font is a subset of Roboto.
 const BASE_FONT: Name<'static> = Name(b"MSHFLD+Roboto");
 const ORDERING: SystemInfo<'static> = SystemInfo {
     registry: Str(b"Adobe"),

@@ -160,7 +160,7 @@ fn paint(Colour([red, green, blue]): Colour, opacity: f64) -> Paint<'static> {
     paint
 }
 
-/// None for fewer than two places.
+/// The path through `places`; `None` if there are fewer than two.
 fn path(places: &[Place], is_closed: bool) -> Option<Path> {
     let mut builder = PathBuilder::new();
     let (first, others) = places.split_first()?;

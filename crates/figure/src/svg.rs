@@ -110,7 +110,7 @@ fn hexadecimal(Colour([red, green, blue]): Colour) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// To a hundredth of a point.
+/// `length` rounded to a hundredth of a point.
 fn rounded(length: f64) -> f64 {
     (100.0 * length).round() / 100.0
 }

@@ -1,8 +1,9 @@
-//! Parts of a program's own: methods, overlays and other things that a configuration names and that Meshfold does not have.
+//! Parts that a user's program adds: methods, overlays and others that a configuration names and Meshfold does not
+//! have.
 //!
-//! A configuration names one as `{own: {name: NAME, ...}}`, with keys of the part's own beside the name. Only whoever reads the
-//! configuration knows which parts the program has. It makes an [`OwnPart`] and lends it to [`lend`], from where the type
-//! that the configuration is read into takes it.
+//! A configuration names one as `{own: {name: NAME, ...}}`, with the part's own keys beside the name. Only the reader
+//! of the configuration knows which parts the program has. It makes an [`OwnPart`] and lends it to [`lend`]; the type
+//! that the configuration is read into takes it from there.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -17,13 +18,13 @@ use serde::{Serialize, Serializer};
 /// What the keys of a part are written by.
 type Keys = dyn erased_serde::Serialize + Send + Sync;
 
-/// A kind of parts that a program may have of its own, as a trait object: `dyn MethodSpec`.
+/// A kind of parts that a user's program may add, as a trait object: `dyn MethodSpec`.
 pub trait OwnKind: Send + Sync + 'static {
     /// The name of the kind, which begins with `own `: `own method`.
     const KIND: &'static str;
 }
 
-/// A part of a program's own, with the keys that the configuration gives it.
+/// A part that a user's program adds, with the keys that the configuration gives it.
 pub struct OwnPart<S: ?Sized> {
     name: String,
     version: String,
@@ -32,8 +33,8 @@ pub struct OwnPart<S: ?Sized> {
 }
 
 impl<S: ?Sized> OwnPart<S> {
-    /// `part`, which the program has under `name`. `version` tells it from parts of that name that compute something else, and may be
-    /// empty. `keys` writes the part's keys, with the defaults of those that were left out.
+    /// The part `part` under `name`. `version` tells it from parts of the same name that compute something else; it may
+    /// be empty. `keys` writes the part's keys, with the defaults of those that were left out.
     pub fn new(
         name: impl Into<String>,
         version: impl Into<String>,

@@ -1,4 +1,4 @@
-//! What happens in runs, on its way from their threads to the thread that called [`run`](crate::running::run).
+//! Events of runs, sent from their threads to the thread that called [`run`](crate::running::run).
 
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use meshfold_experiment::{Observer, Record, RoundProgress, RunReport};
 use pyo3::prelude::*;
 
-/// How often a run tells of its rounds at most.
+/// The shortest time between two reports of a run's rounds.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Something that happened in the run at a place of the experiment.

@@ -1,4 +1,4 @@
-//! Who has the runs of a call carried out.
+//! The host of the runs of one call.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use meshfold_report::{Gathered, PAGE, write_gathered, write_run_report};
 use crate::errors::{Failure, results};
 use crate::events::{Ended, Event, Watcher, What};
 
-/// The runs of a call, with who is told of them.
+/// Gives the runs of a call their data, and sends what happens in them.
 pub(crate) struct Host<'a> {
     /// Whether they belong to a sweep, whose page theirs name.
     pub(crate) is_sweep: bool,

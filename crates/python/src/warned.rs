@@ -68,7 +68,7 @@ struct Message(String);
 impl Visit for Message {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         if field.name() == "message" {
-            // Text takes whatever is written.
+            // Writing to a string cannot fail.
             write!(self.0, "{value:?}").ok();
         }
     }

@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures that the tests share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEFT_OUT: set[str] = set()
 
 
 def required(module: str) -> Any:
-    """The module; without it the tests are skipped, but fail where everything must be there."""
+    """The module; if it is missing, the tests are skipped, or fail where all packages must be installed."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Methods of the tests, written as a user would."""
+"""Methods for the tests, written as a user would write them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Numbers = NDArray[np.float32]
 #: Parameters of one model by their names.
 Start = dict[str, Numbers]
 
-#: What is there where everything must be: the extra `test` installs JAX, `.ci/torch` PyTorch.
+#: What must be installed in CI: the extra `test` installs JAX, `.ci/torch` PyTorch.
 TESTED = ("jax", "torch")
 
 
@@ -42,7 +42,7 @@ def softmax(logits: Any) -> Any:
 
 
 def judged(logits: Any, y: NDArray[np.int64]) -> tuple[Any, Any]:
-    """The mean cross-entropy of each row, `[R]`, and its gradient by the outputs, `[R, B, C]`."""
+    """The mean cross-entropy of each row, `[R]`, and its gradient with respect to the outputs, `[R, B, C]`."""
     shares = softmax(logits)
     chosen = np.take_along_axis(shares, y[..., None], axis=2)[..., 0]
     slopes = shares.copy()
@@ -95,7 +95,7 @@ def torch_mlp(start: Start) -> mf.Part:
     return mf.torch_model(module, label="mlp-torch")
 
 
-#: The same multilayer perceptron, by who computes it.
+#: The same multilayer perceptron in each framework, by the framework's name.
 MLPS: dict[str, tuple[str | None, Callable[[Start], mf.Part]]] = {
     "numpy": (None, numpy_mlp),
     "jax-map": ("jax", jax_mlp),

@@ -1,4 +1,4 @@
-"""Call-backs hear of everything, one after the other, whatever one of them does."""
+"""Call-backs are called for everything, one after the other, even if one of them fails."""
 
 from __future__ import annotations
 

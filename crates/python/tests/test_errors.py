@@ -1,4 +1,4 @@
-"""What is wrong is told in exceptions."""
+"""Mistakes are reported as exceptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods in Python on a GPU. Set MESHFOLD_GPU=1 where the package was built with the feature `gpu` and there is a GPU or software Vulkan."""
+"""Methods in Python on a GPU. With MESHFOLD_GPU=1; needs a package built with the feature `gpu`, and a GPU or software Vulkan."""
 
 from __future__ import annotations
 

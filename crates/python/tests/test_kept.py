@@ -1,4 +1,4 @@
-"""What methods that are written in Python keep from round to round."""
+"""What methods written in Python keep between rounds."""
 
 from __future__ import annotations
 

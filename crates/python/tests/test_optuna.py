@@ -1,4 +1,4 @@
-"""Optuna's trials are runs, and those that do badly are ended."""
+"""Runs report to Optuna as trials, and pruned trials are ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results are tables that other libraries read."""
+"""Other libraries read the tables of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiments are carried out as by the program."""
+"""Python carries out experiments with the same results as the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trackers have every record of every run once."""
+"""Trackers get every record of every run exactly once."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most numbers that the page has for this; runs behind them are left out.
 const NUMBERS: usize = 150_000;
 
-/// Mixings after which it is told what is left of a client's own model.
+/// The number of mixings after which the page shows what is left of a client's own model.
 const MIXINGS: usize = 10;
 
 /// Most weights of all mixings together for which that is computed: about a tenth of a second.
@@ -22,7 +22,7 @@ const MOST_WORK: usize = 10_000_000;
 /// Most points of a client's curve.
 const POINTS: usize = 24;
 
-/// Most edges of an overlay whose neighbours are told.
+/// Most edges of an overlay whose neighbours are shown.
 const EDGES: usize = 20_000;
 
 /// What the page's script shows of clients.

@@ -16,7 +16,7 @@ use std::io::{self, Write};
 /// Refuses every request that would leave the page, whatever else stands in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src 'unsafe-inline'";
 
-/// Lets a page ask where it was read from whether there is a newer one.
+/// Lets a page ask its server for a newer version.
 const ASKS: &str = "; connect-src 'self'";
 
 /// Where the shared script may come from: where the page itself was read from. Browsers do not count files as that.
@@ -39,10 +39,10 @@ const SCRIPTS: [&str; 10] = [
     include_str!("document/page/charts.js"),
 ];
 
-/// What a page does that shows the runs as they were.
+/// The start of a page that shows runs as they were.
 const ONCE: &str = "drawReport();\n";
 
-/// What a page does that follows runs.
+/// The script of a page that follows runs.
 const FOLLOW: &str = include_str!("document/page/follow.js");
 
 /// A part of the page under its own heading, and the plots that its body has boxes for.

@@ -16,8 +16,8 @@ use crate::page;
 use crate::runs::gathering::Gathered;
 use crate::runs::order;
 
-/// What was looked at and drawn is shown for this many times as long as that took, so that following large sweeps does not
-/// take the processor from the runs.
+/// After the runs were read and drawn, the page stays for this many times as long as that took. So following large
+/// sweeps does not take the processor from the runs.
 const REST: u32 = 20;
 
 /// Follows the runs in a folder, which may have none yet, or may not be there. Nothing is written, and nothing is locked.

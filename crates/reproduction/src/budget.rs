@@ -15,8 +15,8 @@ pub struct Task {
     pub runs: Vec<usize>,
 }
 
-/// What the rows need, the most telling first: the first seeds of all rows, then the second ones, and so on; among these rows that
-/// tell more first, then those that take less time. `seconds` is what each run takes, 0 for a finished one.
+/// What the rows need: the first seeds of all rows, then the second ones, and so on. Within these, rows that tell more
+/// come first, then those that take less time. `seconds` is what each run takes, 0 for a finished one.
 pub fn tasks(planned: &Planned<'_>, seconds: &[f64]) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     for (index, row) in planned.rows.iter().enumerate() {

@@ -16,7 +16,7 @@ struct Line {
     stated: Option<f64>,
 }
 
-/// The figure `place` of a paper as SVG: every value's curve, the mean over its seeds with the range of the seeds, and the paper's
+/// The figure `place` of a paper as SVG: each value's curve, the mean over its seeds with their range, and the paper's
 /// numbers as level lines. `None` if no run is finished.
 pub(crate) fn drawn(
     rows: &[&PlannedRow<'_>],
@@ -56,7 +56,7 @@ pub(crate) fn drawn(
             });
         }
     }
-    // Where a place is about several figures, that which the paper gives numbers of.
+    // If a place is about several figures, the one for which the paper gives numbers is drawn.
     let weight = |lines: &[Line]| (lines.iter().any(|line| line.stated.is_some()), lines.len());
     let (figure, lines) = by_figure
         .into_iter()

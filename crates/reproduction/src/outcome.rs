@@ -56,7 +56,7 @@ impl Values {
         &self.by_seed
     }
 
-    /// Whether it is known under no seed.
+    /// Whether it is known under none of the seeds.
     pub fn is_empty(&self) -> bool {
         self.by_seed.is_empty()
     }
@@ -72,7 +72,7 @@ impl Values {
         reached.count() as f64 / self.by_seed.len() as f64
     }
 
-    /// The mean in `unit`; under how many seeds a level was reached if not under each.
+    /// The mean in `unit`; if some seeds did not reach a level, how many did.
     pub(crate) fn shown(&self, unit: Unit) -> String {
         let reached = self.by_seed.iter().filter(|(_, value)| value.is_some());
         match (self.mean(), reached.count()) {

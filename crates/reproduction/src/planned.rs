@@ -26,7 +26,7 @@ pub struct Planned<'a> {
 pub struct PlannedRow<'a> {
     /// The row.
     pub row: &'a Row,
-    /// The paper's text as it is read first, which decides, then otherwise.
+    /// The readings of the paper's text. The first one decides.
     pub readings: Vec<PlannedReading<'a>>,
     /// Why the data of the row cannot be had.
     pub missing: Option<String>,

@@ -2,7 +2,7 @@
 
 use meshfold_experiment::results::FigureKind;
 
-/// In what a value is measured.
+/// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// A fraction, written in per cent.
@@ -33,7 +33,7 @@ impl Unit {
     }
 }
 
-/// Four digits that count.
+/// Four significant digits.
 fn digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

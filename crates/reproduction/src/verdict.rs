@@ -1,11 +1,11 @@
-//! What comes of a comparison.
+//! The verdict on a comparison.
 
 use serde::Serialize;
 
 use crate::claim::Held;
 use crate::outcome::RowOutcome;
 
-/// What comes of comparing a row with ours.
+/// The verdict on comparing a row with our values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {

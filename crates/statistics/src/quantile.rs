@@ -22,7 +22,7 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(below + place.fract() * (above - below))
 }
 
-/// What the middle nine tenths of `values` lie between: from their 5 % to their 95 % quantile; `None` if there are none.
+/// The middle nine tenths of `values`: the interval from their 5 % to their 95 % quantile; `None` if there are none.
 pub fn middle_nine_tenths(values: &[f64]) -> Option<Interval> {
     Some(Interval {
         low: quantile(values, 0.05)?,
@@ -30,8 +30,8 @@ pub fn middle_nine_tenths(values: &[f64]) -> Option<Interval> {
     })
 }
 
-/// The [`middle_nine_tenths`] of the values that have the same key, by key. Values that are not finite do not count; a key without
-/// others is absent.
+/// The [`middle_nine_tenths`] of the values of each key. Values that are not finite do not count; a key without finite
+/// values is absent.
 pub fn middles_by_key<K: Ord>(values: impl IntoIterator<Item = (K, f64)>) -> BTreeMap<K, Interval> {
     let mut by_key: BTreeMap<K, Vec<f64>> = BTreeMap::new();
     for (key, value) in values.into_iter().filter(|(_, value)| value.is_finite()) {

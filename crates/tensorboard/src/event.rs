@@ -5,7 +5,7 @@ use prost::{Message, Oneof};
 /// The version that every event file begins with. From this one on a session that starts takes back the points after it.
 const VERSION: &str = "brain.Event:2";
 
-/// Whose the events are, `SummaryMetadata.PluginData.plugin_name`.
+/// The plugin that shows texts, `SummaryMetadata.PluginData.plugin_name`.
 const TEXT: &str = "text";
 
 /// `DataType.DT_STRING`.

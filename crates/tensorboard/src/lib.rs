@@ -1,10 +1,10 @@
 //! Runs as TensorBoard shows them: event files with every figure of every record.
 //!
 //! The crate depends on `meshfold-experiment`, never the other way round: it reads what runs left in their folders. A
-//! [`LogFolder`] is what `tensorboard --logdir` is given. Each run has a folder in it, `NAME/LABEL`, with one event file. That
-//! file is a function of the run's folder: whoever begins to log a run, new, resumed or finished, has it written anew with all
-//! records that are there ([`LogFolder::begin`]), and appends what comes after ([`RunLog::append`]). So a run that was
-//! interrupted has no point twice, and none that its checkpoint took back.
+//! [`LogFolder`] is what `tensorboard --logdir` is given. Each run has a folder in it, `NAME/LABEL`, with one event
+//! file. That file depends only on the run's folder: [`LogFolder::begin`] writes it anew with all records of a new,
+//! resumed or finished run, and [`RunLog::append`] appends later ones. So a run that was interrupted has no point
+//! twice, and none that its checkpoint took back.
 //!
 //! `record_file` is the framing of TFRecord files, `event` their messages in protobuf; both as TensorBoard's `.proto` files
 //! define them.

@@ -14,10 +14,10 @@ use crate::error::TensorboardError;
 use crate::logged_run::{LoggedRun, now};
 use crate::run_log::RunLog;
 
-/// How the names of event files begin; TensorBoard reads the files of a folder in the order of their names.
+/// Prefix of the names of event files; TensorBoard reads the files of a folder in the order of their names.
 const BEGINNING: &str = "events.out.tfevents.";
 
-/// How the names of those that this crate has written end.
+/// Suffix of the names of event files that this crate has written.
 const ENDING: &str = ".meshfold";
 
 /// Most bytes of a label in the name of a folder.
@@ -127,8 +127,9 @@ fn new_file(experiment: &Path, run: &LoggedRun, files: &[Logged]) -> PathBuf {
     fresh.unwrap_or_else(|| name(0))
 }
 
-/// Empties an earlier `file` of the run whose new one is `path`, or removes it where it is empty already or lies elsewhere. A
-/// TensorBoard that runs goes on from a file to the next, and stays at one that it no longer finds. What is left of it is returned.
+/// Empties an earlier `file` of the run whose new file is `path`; removes it if it is empty already or lies elsewhere.
+/// A running TensorBoard goes on from one file to the next, and gets stuck at a file that it no longer finds. Returns
+/// what is left of the file.
 fn forget(file: Logged, path: &Path) -> Result<Option<Logged>, TensorboardError> {
     let folder = file.path.parent();
     let is_empty = fs::metadata(&file.path).is_ok_and(|file| file.len() == 0);

@@ -1,4 +1,4 @@
-//! What a run's folder says of it, as far as TensorBoard shows it.
+//! The parts of a run's folder that TensorBoard shows.
 
 use std::fs;
 use std::path::Path;

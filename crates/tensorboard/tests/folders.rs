@@ -1,4 +1,4 @@
-//! Where event files lie, and what becomes of those that were there.
+//! Where event files lie, and what happens to earlier ones.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

@@ -1,8 +1,8 @@
-//! Why a bound says nothing.
+//! Why a theorem gives no bound.
 
 use thiserror::Error;
 
-/// A bound that was asked about something for which its theorem says nothing.
+/// Why a theorem gives no bound for the values it was given.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BoundError {
@@ -78,7 +78,7 @@ pub(crate) fn contracting(quantity: &'static str, found: f64) -> Result<(), Boun
     )
 }
 
-/// Refuses a count of none.
+/// Refuses a count of zero.
 pub(crate) fn at_least_one(quantity: &'static str, found: u64) -> Result<(), BoundError> {
     require(quantity, found as f64, found >= 1, "must be at least 1")
 }

@@ -23,7 +23,7 @@ pub struct StochasticDecefl {
     pub variance: f64,
     /// χ², the bound on the squared norm of a stochastic gradient (Assumption 1).
     pub squared_norm: f64,
-    /// ε, or ζ in Proposition 1: what the mean loss at w* exceeds the mean of the clients' minima by.
+    /// ε, or ζ in Proposition 1: by how much the mean loss at w* exceeds the mean of the clients' minima.
     pub heterogeneity: f64,
     /// λ, the spectral norm of `W − 11ᵀ/K`; over a time-varying overlay that of a window's product (Assumption 4).
     pub lambda: f64,
@@ -205,7 +205,7 @@ impl StochasticDecefl {
         )
     }
 
-    /// What a constant learning rate leaves over, Ξ_1 of the proof of Proposition 1.
+    /// The error that remains at a constant learning rate, Ξ_1 of the proof of Proposition 1.
     fn floor(&self, start: &StochasticStart, eta: f64) -> f64 {
         let (clients, square) = (self.clients as f64, self.lambda * self.lambda);
         let apart = start.disagreement_squared

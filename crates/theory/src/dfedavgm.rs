@@ -34,9 +34,9 @@ pub fn dfedavgm_rate_limit(smoothness: f64, local_steps: u64) -> Result<f64, Bou
 pub struct DfedavgmDescent {
     /// γ(K, η), the progress per round.
     pub progress: f64,
-    /// α(K, η), what local work leaves over.
+    /// α(K, η), the error that local work leaves.
     pub local_error: f64,
-    /// Ξ(K, η), what disagreement leaves over.
+    /// Ξ(K, η), the error that disagreement leaves.
     pub disagreement_error: f64,
 }
 

@@ -1,7 +1,7 @@
-//! What a regular graph's degree promises of its mixing.
+//! What the degree of a regular graph says about its mixing.
 //!
-//! The condition number κ (Hua et al., (3.1)), λ and C_λ of an overlay at hand are measured by
-//! [`Spectrum`](meshfold_topology::Spectrum); here is what theory says of them beforehand.
+//! [`Spectrum`](meshfold_topology::Spectrum) measures the condition number κ (Hua et al., (3.1)), λ and C_λ of a given
+//! overlay; this file has what theory says of them beforehand.
 
 use crate::bound_error::{BoundError, finite, require};
 use std::f64::consts::PI;
@@ -29,7 +29,7 @@ pub fn ramanujan_lambda(degree: u64) -> Result<f64, BoundError> {
     Ok(ramanujan_edge(degree)? / degree as f64)
 }
 
-/// `2√(d−1)`, which no eigenvalue but the trivial ones of a Ramanujan graph's adjacency matrix exceeds in magnitude.
+/// `2√(d−1)`: the bound on the magnitude of all but the trivial eigenvalues of a Ramanujan graph's adjacency matrix.
 fn ramanujan_edge(degree: u64) -> Result<f64, BoundError> {
     let holds = degree >= 3;
     require("the degree", degree as f64, holds, "must be at least 3")?;

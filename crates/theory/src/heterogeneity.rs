@@ -1,4 +1,4 @@
-//! How unlike the clients are, from norms of their gradients.
+//! How much clients differ, by the norms of their gradients.
 
 use crate::bound_error::{BoundError, finite, not_negative, positive, require};
 

@@ -26,8 +26,8 @@
 //! | bytes and seconds of a round | [`dfedrw_busiest_bytes`], [`dfedrw_seconds`], [`fedavg_seconds`] | Wang (18), Section VI-F | – |
 //! | speed-up by several servers | [`speed_up`] | Liu (17)-(20) | – |
 //!
-//! λ, κ, C_λ, p, θ* and λ_P of an overlay at hand are [`Spectrum`](meshfold_topology::Spectrum)'s. D-Cliques (Bellet et
-//! al.) states no bound: its Section IV says that existing analyses hold for it but do not capture its benefit. Its
+//! λ, κ, C_λ, p, θ* and λ_P of a given overlay come from [`Spectrum`](meshfold_topology::Spectrum). D-Cliques (Bellet
+//! et al.) states no bound: its Section IV says that existing analyses hold for it but do not capture its benefit. Its
 //! measure, the skew of cliques (3), belongs to the overlay's construction.
 
 mod bound_error;

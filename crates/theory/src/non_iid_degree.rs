@@ -40,12 +40,12 @@ pub struct Labelled<'a, F> {
     pub classes: usize,
 }
 
-/// Γ, and what is known of it.
+/// Γ, and a bound on its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NonIidDegree {
     /// `Γ = f* − Σ_j q_j f_j*`.
     pub degree: f64,
-    /// How far Γ is from that at most, in nats, where the least losses are searched for.
+    /// Bound on the error of `degree`, in nats, if the least losses are searched for.
     pub error: Option<f64>,
 }
 
@@ -67,8 +67,8 @@ impl<'a> Shares<'a> {
         Self(shares.collect())
     }
 
-    /// The shares of the clients in `groups` where the losses of a server's clients count by their examples, `f_j = M N_i p_j f̃_j` of
-    /// (2): a client counts `p_j`, its share of all examples.
+    /// The shares of the clients in `groups` if a server weighs its clients' losses by examples, `f_j = M N_i p_j f̃_j`
+    /// of (2). The weight of a client is `p_j`, its share of all examples.
     pub fn by_examples(groups: &[Vec<u32>], shard: impl Fn(u32) -> &'a [u32]) -> Self {
         let shards: Vec<&[u32]> = groups
             .iter()
@@ -85,7 +85,7 @@ impl<'a> Shares<'a> {
         )
     }
 
-    /// All clients' examples, and how much each counts in `f`.
+    /// All clients' examples, with the weight of each in `f`.
     fn examples(&self) -> impl Iterator<Item = (u32, f64)> {
         self.0.iter().flat_map(|(share, shard)| {
             let weight = share / shard.len() as f64;
@@ -137,8 +137,8 @@ pub fn linear_degree(
 /// `Γ = f* − Σ_j q_j f_j*`, `f = Σ_j q_j f_j`, of logistic regression with weight decay `decay`, which makes the losses
 /// strongly convex.
 ///
-/// The least losses are searched for, until `stop` becomes true: then they may be anywhere above the minima. The bits do
-/// not depend on the number of threads.
+/// The least losses are searched for until `stop` becomes true; a search that is stopped may end anywhere above the
+/// minimum. The bits do not depend on the number of threads.
 ///
 /// # Source
 /// P-FedAvg (Liu et al.), Assumption 6.

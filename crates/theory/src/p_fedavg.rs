@@ -44,7 +44,7 @@ impl PFedavg {
         4.0 / (self.convexity * (self.offset() + step as f64))
     }
 
-    /// The constants with which the theorems speak of the rates `δ/(γ + t)`.
+    /// The constants for which the theorems' learning rates are `δ/(γ + t)`.
     ///
     /// A loss that is μ-convex and L-smooth is so with a smaller μ and with a larger L, too: with `4/δ` and `γ/(4δ)` the
     /// theorems ask for these very rates.
@@ -195,7 +195,7 @@ pub struct ClientNoise {
     pub batch_size: u64,
 }
 
-/// The noise `Σ_j q_j² σ_j² / B_j` that is left of the clients' in the mean over all servers, `q_j = 1/(M N_i)`.
+/// The noise `Σ_j q_j² σ_j² / B_j` that remains in the mean over all servers, `q_j = 1/(M N_i)`.
 ///
 /// `servers` holds for each server its clients.
 ///

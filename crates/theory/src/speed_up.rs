@@ -123,7 +123,7 @@ pub fn speed_up(
     })
 }
 
-/// Of one round, or summed over rounds: the largest delay of each kind, and α.
+/// The largest delay of each kind, and α, in one round or summed over rounds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Largest {
     server: f64,

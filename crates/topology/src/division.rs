@@ -1,18 +1,18 @@
-//! Deals the nodes of a graph over parts, so that few edges run between parts and the parts have about as much to do.
+//! Divides the nodes of a graph into parts with about equal work, so that few edges run between parts.
 
 use metis::option::{Seed, UFactor};
 use metis::{Graph, Idx};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// The nodes of a graph, dealt over parts.
+/// The nodes of a graph, divided into parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Division {
     /// The part of each node, `[n]`.
     pub part_of: Vec<u32>,
     /// Edges whose ends are in different parts.
     pub cut: usize,
-    /// The same if the nodes lay in blocks, as [`Division::in_blocks`] has them.
+    /// The edges that would be cut if the nodes lay in blocks, as in [`Division::in_blocks`].
     pub cut_in_blocks: usize,
 }
 
@@ -30,11 +30,11 @@ pub struct DividedGraph {
 /// How much more than an equal share of nodes or work a part may have.
 const UNEVEN: f64 = 1.05;
 
-/// Up to so many nodes, several divisions are tried.
+/// Up to this many nodes, several divisions are tried.
 const FEW: usize = 20_000;
 
-/// METIS draws from the one generator of the C library, which this keeps to one caller at a time: so that equal calls give equal
-/// divisions.
+/// METIS draws from the C library's only generator. The lock admits one caller at a time, so that equal calls give
+/// equal divisions.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl DividedGraph {
@@ -77,7 +77,7 @@ impl DividedGraph {
         })
     }
 
-    /// Edges between parts, and the same with each edge as often as it was named.
+    /// Edges between parts, and the same with each edge counted as often as it was named.
     fn cut(&self, part_of: &[u32]) -> (usize, u64) {
         let between = self.edges().filter(|(a, b, _)| part_of[*a] != part_of[*b]);
         let (edges, named) = between.fold((0, 0), |(edges, named), (_, _, times)| {
@@ -88,9 +88,9 @@ impl DividedGraph {
 }
 
 impl Division {
-    /// Deals the nodes of `graph` over `parts` parts. `work[i]` is what node `i` has to do. Nodes and work are level within 5 % and
-    /// one node. If METIS finds nothing that cuts fewer edges than blocks, the nodes lie in blocks; blocks that leave one part more
-    /// work than that are only taken if METIS finds nothing that is level.
+    /// Divides the nodes of `graph` into `parts` parts; `work[i]` is the work of node `i`. Nodes and work are balanced
+    /// within 5 % and one node. The nodes lie in blocks if METIS finds no balanced division, or none that cuts fewer
+    /// edges than balanced blocks.
     #[must_use]
     pub fn new(graph: &DividedGraph, work: &[u64], parts: usize) -> Self {
         let blocks = Self::in_blocks(graph.nodes(), parts);
@@ -110,7 +110,7 @@ impl Division {
         }
     }
 
-    /// The part of each of `nodes` nodes where nodes that follow each other are together, and every part has about as many.
+    /// The part of each of `nodes` nodes if consecutive nodes stay together and all parts have about as many.
     #[must_use]
     pub fn in_blocks(nodes: usize, parts: usize) -> Vec<u32> {
         let of_part = |part: usize| Self::block(nodes, part, parts).map(move |_| part as u32);
@@ -152,7 +152,7 @@ impl Division {
     }
 }
 
-/// What METIS makes of a graph; `None` if it fails.
+/// The division of a graph that METIS finds; `None` if it fails.
 fn divided(graph: Graph<'_>, nodes: usize, bisects: bool, seed: Idx) -> Option<Vec<u32>> {
     let mut part_of: Vec<Idx> = vec![0; nodes];
     let graph = graph.set_option(Seed(seed)).set_option(UFactor(10));
@@ -167,8 +167,8 @@ fn divided(graph: Graph<'_>, nodes: usize, bisects: bool, seed: Idx) -> Option<V
         .collect()
 }
 
-/// What METIS is to level, and how many numbers that is for each node: one where all nodes have as much to do, and beside it the
-/// work where they do not.
+/// The node weights that METIS balances, and how many of them each node has: one if all nodes have equal work, else
+/// also the work.
 fn weights(work: &[u64]) -> (Idx, Vec<Idx>) {
     if work.iter().all(|own| *own == work[0]) {
         return (1, vec![1; work.len()]);

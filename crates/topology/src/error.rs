@@ -1,6 +1,6 @@
 //! What can be wrong with an overlay, its weights or its spectrum.
 
-/// A fact about why an overlay, a mixing matrix or a spectrum could not be made.
+/// Why an overlay, a mixing matrix or a spectrum could not be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {
@@ -121,7 +121,7 @@ pub enum TopologyError {
         /// Nodes of the overlay.
         nodes: usize,
     },
-    /// The overlay falls apart.
+    /// The overlay is not connected.
     #[error(
         "{topology}: {nodes} nodes fall into {components} components, an overlay must be connected"
     )]
@@ -160,7 +160,7 @@ pub enum TopologyError {
         /// Draws made.
         draws: usize,
     },
-    /// A ring's hops are none, or pass its antipode.
+    /// A ring without hops, or with hops beyond the opposite node.
     #[error("ring: hops = {hops} must lie in 1..={} for {nodes} nodes", (nodes / 2).max(1))]
     RingHops {
         /// Hops asked for.
@@ -293,7 +293,7 @@ pub enum TopologyError {
         /// Value found.
         found: f64,
     },
-    /// Leaders of cliques who know so few others that they would lose sight of the rest, or more than are told.
+    /// Views of leaders that are too small, so that leaders lose sight of each other, or too large.
     #[error("d_cliques: leaders: view = {found} must lie in {least}..={most}")]
     LeaderView {
         /// Others in a view.
@@ -485,7 +485,7 @@ pub enum TopologyError {
         /// Nodes of the overlay.
         nodes: usize,
     },
-    /// Weights that are the same both ways on an overlay that is not.
+    /// Symmetric weights on a directed overlay.
     #[error(
         "{weights}: these weights need undirected edges, the overlay is directed; uniform weights work on it"
     )]
@@ -503,7 +503,7 @@ pub enum TopologyError {
         /// What it must be.
         needed: String,
     },
-    /// An overlay or weights of a program's own do not do what they must.
+    /// An overlay or weights that a user's program adds do not do what they must.
     #[error("{name}: {reason}")]
     Own {
         /// `topology` or `weights`.

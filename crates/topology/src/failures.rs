@@ -109,7 +109,7 @@ pub enum Loses {
 }
 
 impl Loses {
-    /// Whether a configuration need not say it.
+    /// Whether this is the default, which a configuration may leave out.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         *self == Self::Everything
@@ -121,7 +121,7 @@ fn first_round() -> usize {
 }
 
 impl Failures {
-    /// Whether the failures make sense for `nodes` nodes.
+    /// Checks that the failures make sense for `nodes` nodes.
     ///
     /// # Errors
     /// [`TopologyError::Setting`] with the path of the value at fault below `failures`, such as `0.clients.share`.

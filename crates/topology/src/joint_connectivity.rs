@@ -30,8 +30,8 @@ pub fn union_connects<'a>(overlays: impl Iterator<Item = &'a Overlay>) -> bool {
 
 /// The union of overlays that are added one after another.
 ///
-/// Directions do not matter: in the directed overlays of this crate every node hears as many as hear it, so that whoever is
-/// reached can reach back.
+/// Directions do not matter: in this crate's directed overlays, every node hears as many nodes as hear it. So every
+/// path has a way back.
 #[derive(Clone, Debug)]
 pub struct GrowingUnion {
     sets: UnionFind<u32>,

@@ -7,10 +7,10 @@ mod stochastic;
 
 /// A mixing matrix W: row `i` of the result of mixing is `sum_j w_ij * row j`.
 ///
-/// Rows are stored sparsely with ascending columns, or once if they are all the same (`W = 1 pᵀ`, such as the complete
-/// overlay with equal weights, or a server's average), if need be but for some that stay as they are (a complete overlay
-/// of which some have failed), so that no matrix of N x N weights is ever stored for those.
-/// `rows x columns`, not necessarily square. Nothing is required of the sums: push-sum needs columns that sum to one.
+/// Rows are stored sparsely with ascending columns. If all rows are the same (`W = 1 pᵀ`, such as the complete overlay
+/// with equal weights, or a server's average), one row is stored; other rows may stay as they are (a complete overlay
+/// of which nodes have failed). So these never take N x N weights. The matrix is `rows x columns`, not necessarily
+/// square. Nothing is required of the sums: push-sum needs columns that sum to one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixingMatrix {
     columns: usize,
@@ -52,7 +52,7 @@ pub enum Form<'a> {
     Average(&'a [f64]),
     /// The rows of the members are this dense row of weights; the others stay as they are.
     Among {
-        /// One weight per column, zero beside the members.
+        /// One weight per column, zero for all but the members.
         weights: &'a [f64],
         /// Whether each row is a member, `[N]`.
         members: &'a [bool],

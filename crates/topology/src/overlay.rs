@@ -15,13 +15,13 @@ pub use neighbours::Neighbours;
 
 /// A simple graph on the nodes `0..n`, with ascending neighbours; undirected, unless [`Overlay::directed`] made it.
 ///
-/// Neighbours are listed for each node, every undirected edge in both directions. Only where every two nodes are linked,
-/// or every two of some nodes, nothing but these nodes is listed: such overlays have no edges in memory.
-/// Overlays are built once and do not change; a clone shares the lists.
+/// Neighbours are listed for each node, every undirected edge in both directions. If every two nodes are linked, or
+/// every two of some nodes and no others, only these nodes are listed: such overlays hold no edges in memory. Overlays
+/// are built once and do not change; a clone shares the lists.
 #[derive(Clone, Debug)]
 pub struct Overlay {
     links: Links,
-    /// Whom each node sends to, where that is not whom it hears.
+    /// The nodes that each node sends to, if they differ from those that it hears.
     listeners: Option<Links>,
     groups: Option<Vec<Vec<u32>>>,
     examples: Option<Vec<u64>>,
@@ -243,7 +243,7 @@ fn check_edge((a, b): (u32, u32), nodes: usize) -> Result<(u32, u32), TopologyEr
 /// The links of these arcs, in any order; repeated ones are merged.
 fn links(nodes: usize, arcs: Vec<(u32, u32)>) -> Result<Links, TopologyError> {
     let graph = rows(nodes, arcs);
-    // Whoever numbers arcs does so in 32 bits.
+    // Arcs are numbered in 32 bits.
     let (found, limit) = (graph.edge_count() / 2, u32::MAX as usize / 2);
     match found > limit {
         true => Err(TopologyError::TooManyEdges { found, limit }),

@@ -2,7 +2,7 @@
 //!
 //! A [`Churn`] says how many nodes there are, how long messages take, and who joins, leaves or fails when;
 //! [`simulate`] returns a [`ChurnTrace`]: the share of nodes with the correct neighbours over time, and what every event
-//! cost. Nodes act on what messages brought them and on nothing else; only the measurement sees them all.
+//! cost. Nodes act only on what messages told them; only the measurement sees all nodes.
 //!
 //! # Source
 //! Hua et al., Section 4 (coordinates, joining by recursive queries) and 4.1 (an error is a node with a wrong neighbour

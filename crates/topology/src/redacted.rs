@@ -1,4 +1,4 @@
-//! What messages say of the content of files.
+//! How messages quote the content of files.
 
 /// The longest number that a message repeats, in characters.
 const LONGEST_NUMBER: usize = 30;

@@ -1,4 +1,4 @@
-//! What is written of an overlay and its weights.
+//! The recorded figures of an overlay and its weights.
 
 use crate::spectrum::{DECAYS, ROUNDING};
 use crate::{MixingMatrix, Overlay, Spectrum, TopologyError, Weights};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct OverlaySummary {
     /// Number of nodes.
     pub nodes: usize,
-    /// See [`Overlay::is_directed`]; written where it is so.
+    /// See [`Overlay::is_directed`]; written only if true.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub directed: bool,
     /// Number of edges; of a directed overlay, of arcs.

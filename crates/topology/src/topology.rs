@@ -1,8 +1,8 @@
 //! Overlays as a configuration names them.
 //!
-//! A new overlay is one file below `topology/` and its lines here: `mod`, variant, and an arm of `build`, `label` and
-//! `schedule`; `size.rs` asks how large it becomes. None of these matches has a wildcard, so that the compiler names what is
-//! missing.
+//! To add an overlay, write one file below `topology/` and add its lines here: `mod`, a variant, and an arm of `build`,
+//! `label` and `schedule`; `size.rs` asks how large it becomes. None of these matches has a wildcard, so that the
+//! compiler names what is missing.
 
 use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};

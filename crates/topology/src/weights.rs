@@ -1,8 +1,8 @@
 //! Mixing weights as a configuration names them.
 //!
-//! New weights are one file below `weights/` and their lines here: `mod`, `pub use`, variant, and an arm of `draw`, `label`,
-//! `stationary` and `is_mean_when_complete`; `lib.rs` exports them. None of these matches has a wildcard, so that the compiler names
-//! what is missing.
+//! To add weights, write one file below `weights/` and add its lines here: `mod`, `pub use`, a variant, and an arm of
+//! `draw`, `label`, `stationary` and `is_mean_when_complete`; `lib.rs` exports them. None of these matches has a
+//! wildcard, so that the compiler names what is missing.
 
 use crate::{MixingMatrix, Overlay, Topology, TopologyError};
 use meshfold_own::OwnPart;

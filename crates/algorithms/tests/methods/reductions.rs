@@ -1,4 +1,4 @@
-//! Methods that are others in special cases, as their papers say.
+//! Methods that equal other methods in special cases, as their papers say.
 
 use crate::support::plain::{self, mean, sum};
 use crate::support::{MethodRun, Scene, Train, chorded_path, difference, expect_close, full, run};

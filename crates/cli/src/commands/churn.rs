@@ -77,7 +77,7 @@ struct Line<'a> {
 /// Simulates what the file asks for, and shows what each event cost and how long it lasted.
 ///
 /// # Errors
-/// [`Failure::Refused`] if the file asks for what cannot be, [`Failure::Broken`] if the page cannot be written.
+/// [`Failure::Refused`] if the file asks for what cannot work, [`Failure::Broken`] if the page cannot be written.
 pub(crate) fn churn(arguments: &ChurnArguments) -> Result<(), Failure> {
     let mut runs = Vec::new();
     for run in plan_churn(&arguments.source()?)? {

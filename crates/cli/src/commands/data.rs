@@ -71,14 +71,14 @@ pub(crate) fn data(command: &DataCommand) -> Result<(), Failure> {
 struct DatasetEntry<'a> {
     name: &'a str,
     title: &'a str,
-    /// Files that there are to be, and those that are there; `check` says whether they are right.
+    /// How many files are needed, and how many are there; `check` says whether they are right.
     files: usize,
     files_present: usize,
-    /// Why nobody can see what is there, if that is so.
+    /// Why the folder cannot be read, if so.
     unreadable: Option<String>,
     /// Bytes to fetch when nothing is there.
     bytes: u64,
-    /// How a person gets what has no mirror.
+    /// How to get the files that no mirror has.
     by_hand: Option<&'a str>,
     folder: Option<String>,
     homepage: Option<&'a str>,

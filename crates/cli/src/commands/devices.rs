@@ -22,7 +22,7 @@ const MOST_GPUS: usize = 16;
 #[derive(Serialize)]
 struct DeviceEntry {
     device: String,
-    /// On one kind, the same configuration gives the same bits.
+    /// The device kind: on one kind, the same configuration gives the same bits.
     kind: Option<String>,
     threads: Option<usize>,
     /// Instruction sets that `--cpu` can pin, the widest first.

@@ -15,7 +15,7 @@ use crate::terminal;
 pub(super) struct EventLogs {
     folder: LogFolder,
     results: PathBuf,
-    /// Those of the runs that go on, by their ids.
+    /// The event files of the runs in progress, by the runs' ids.
     open: Mutex<BTreeMap<String, RunLog>>,
     /// Whether one could not be written, which has been reported.
     is_lacking: AtomicBool,
@@ -45,7 +45,7 @@ impl EventLogs {
         self.is_lacking.load(Ordering::Relaxed)
     }
 
-    /// The run of `plan`, of which files are there, begins or goes on.
+    /// Begins the event file of the run of `plan`, new or resumed, whose folder is there.
     fn begin(&self, plan: &RunPlan) {
         let folder = plan.folder(&self.results);
         let known = Some((plan.label(), plan.settings()));
@@ -62,13 +62,13 @@ impl EventLogs {
         };
         let record = serde_json::to_value(record).unwrap_or_default();
         if let Err(error) = log.append(&record) {
-            // What comes after would be gaps.
+            // Later records would leave a gap.
             logs.remove(&plan.id);
             self.lacks(plan, &error);
         }
     }
 
-    /// The run of `plan` has ended. One that was finished before gets its event file, if it has none.
+    /// Ends the event file of the run of `plan`. A run that was finished before gets its file now, if it has none.
     pub(super) fn ended(&self, plan: &RunPlan, report: &RunReport) {
         let log = self.logs().remove(&plan.id);
         let end = match &report.ending {
@@ -94,7 +94,7 @@ impl EventLogs {
         Ok(())
     }
 
-    /// Says why an event file is not whole, which costs the run nothing else.
+    /// Reports why an event file is not whole. The run itself goes on.
     fn lacks(&self, plan: &RunPlan, error: &TensorboardError) {
         self.is_lacking.store(true, Ordering::Relaxed);
         let (label, results) = (plan.label(), self.results.join(&plan.config.name));

@@ -30,7 +30,7 @@ pub(super) fn exists(folder: &Path) -> bool {
 /// there is no run to show.
 ///
 /// # Errors
-/// What stands in the way of writing or removing a file.
+/// The error of writing or removing a file.
 pub(super) fn forget(folder: &Path, ids: &[&str]) -> Result<(), PageError> {
     sweep_order::forget(folder, ids)?;
     match Gathered::of(&[folder.to_owned()]) {

@@ -90,7 +90,7 @@ enum AxisChoice {
     Y,
 }
 
-/// A file and how it is written.
+/// An output file and its format.
 #[derive(Clone, Debug)]
 pub(crate) struct Out {
     path: PathBuf,
@@ -170,7 +170,7 @@ impl BandChoice {
     }
 }
 
-/// Draws how a figure of the runs in the folders went.
+/// Draws the course of a figure in the runs of the folders.
 ///
 /// # Errors
 /// [`Failure::Refused`] if there is no run, a name stands for nothing or the page is too small, [`Failure::Broken`] if the

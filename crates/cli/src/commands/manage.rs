@@ -87,7 +87,7 @@ impl State {
 }
 
 impl Choice {
-    /// For each of `runs` whether it is meant.
+    /// Whether each of `runs` is chosen.
     ///
     /// # Errors
     /// [`Failure::Refused`] if a setting or a value stands for nothing.

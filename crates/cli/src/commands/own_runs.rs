@@ -50,7 +50,8 @@ impl<'a> OwnRuns<'a> {
         left_out.is_damaged() && self.has(left_out.folder())
     }
 
-    /// Says which runs are left out, but for those whose ending has said so, and folders that are no runs of the command.
+    /// Reports the runs that are left out, but not those whose ending has been reported, and not folders that are no
+    /// runs of the command.
     pub(super) fn tell(&self, left_out: &[LeftOut]) {
         let is_told = |run: &&LeftOut| {
             let place = self.places.get(run.folder());
@@ -62,7 +63,7 @@ impl<'a> OwnRuns<'a> {
     }
 }
 
-/// Whether a run ended so that it is to be told of.
+/// Whether a run ended in a way that is reported by itself: it failed or is damaged.
 pub(super) fn is_broken(ending: &Ending) -> bool {
     matches!(ending, Ending::Failed { .. } | Ending::Damaged { .. })
 }

@@ -49,7 +49,7 @@ struct Shares {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Contents {
-    /// Of classes.
+    /// Examples with class labels.
     Labels {
         /// Examples of each label that each client has, `[N][C]`.
         histograms: Vec<Vec<u64>>,

@@ -152,7 +152,7 @@ fn print_over_ranks<'a>(
     Ok(())
 }
 
-/// Says what will work but may not be meant.
+/// Warns of settings that will work but may not be meant.
 pub(crate) fn warn(plans: &[RunPlan]) {
     for warning in warnings(plans) {
         terminal::line(&format!("warning: {warning}"));

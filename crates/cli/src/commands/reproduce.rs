@@ -1,4 +1,4 @@
-//! `meshfold reproduce [PAPER|ROW]...`: what papers state, beside ours.
+//! `meshfold reproduce [PAPER|ROW]...`: compares what papers state with our results.
 
 mod deadline;
 mod listing;
@@ -72,7 +72,7 @@ pub(crate) struct ReproduceArguments {
     json: bool,
 }
 
-/// Runs what rows need and says what comes of them.
+/// Runs what the rows need and prints their verdicts.
 ///
 /// # Errors
 /// [`Failure::Refused`] if the rows or their experiments are at fault, [`Failure::Incomplete`] if a run failed,
@@ -177,8 +177,8 @@ fn finished(plan: &RunPlan, results: &Path) -> Option<Vec<Figures>> {
     run.is_finished.then(|| run.figures().ok()).flatten()
 }
 
-/// Seconds that each run takes, 0 for one that is finished: estimates of the plans, put right by the processor's time of those that
-/// ran alone with `threads` threads. The time by the clock would tell what else the machine had to do.
+/// Seconds that each run takes, 0 for one that is finished. The plans' estimates are corrected by the processor time of
+/// runs that ran alone with `threads` threads. Wall-clock time would include the other work of the machine.
 fn costs(plans: &[RunPlan], results: &Path, threads: Option<usize>) -> Vec<f64> {
     let finished: Vec<Option<RecordedRun>> = plans
         .iter()

@@ -186,15 +186,15 @@ enum Comparison {
     /// It holds all runs of the command.
     Page {
         page: PathBuf,
-        /// Those of the command.
+        /// The runs of the command.
         runs: Vec<RecordedRun>,
     },
-    /// It lacks a run, which has been told of.
+    /// It lacks a run, which has been reported.
     Lacking {
         page: PathBuf,
         runs: Vec<RecordedRun>,
     },
-    /// It could not be written, which has been told of.
+    /// It could not be written, which has been reported.
     Failed,
 }
 
@@ -237,7 +237,7 @@ impl Session {
         ));
     }
 
-    /// Says what the ranks of the command have had of each other, if there are several.
+    /// Reports the messages and bytes that the ranks of the command sent each other, if there are several.
     fn tell_of_messages(&self) {
         let sent = self.options.device.ranks().map(ranks::sent_by_all);
         if let (Some(sent), false) = (sent, self.quiet) {
@@ -250,9 +250,9 @@ impl Session {
         }
     }
 
-    /// Writes what is about all runs of an experiment: the report that compares them, and their tables. They show the runs of
-    /// this command and all others that are finished. A command of one run brings them up to date if they are there. What
-    /// fails is told of: the runs are done.
+    /// Writes what is about all runs of an experiment: the report that compares them, and their tables. They show the
+    /// runs of this command and all others that are finished. A command of one run updates them if they are there. A
+    /// failure is only reported: the runs are done.
     fn compare(&self, plans: &[RunPlan], reports: &[RunReport], is_sweep: bool) -> Comparison {
         let ([first, ..], [_, ..]) = (plans, reports) else {
             return Comparison::None;

@@ -1,4 +1,4 @@
-//! What the runs of one command need while they are carried out: their examples, and someone who says how they go.
+//! What the runs of one command need while they are carried out: their examples, and somebody to report their progress.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -31,7 +31,8 @@ pub(super) struct Runs<'a> {
     datasets: SharedDatasets<'a>,
     /// Whether the report of a run could not be written.
     lacks_page: AtomicBool,
-    /// Runs that have been told to be another process's. They come twice: that process may have died meanwhile.
+    /// Runs that have been reported as another process's. A run may come twice, as that process may have died
+    /// meanwhile.
     elsewhere: Mutex<BTreeSet<usize>>,
     /// The line about all runs, if there are several and somebody is watching.
     line: Option<SweepLine>,
@@ -50,7 +51,7 @@ impl SweepLine {
         let sweep = Arc::new(Sweep::of(plans));
         let shown = Arc::clone(&sweep);
         let line = move |_: &ProgressState, out: &mut dyn Write| {
-            // Text that is drawn takes whatever is written.
+            // Writing to text cannot fail.
             write!(out, "{}", shown.line()).ok();
         };
         let style = ProgressStyle::with_template("{sweep}").expect("the template is valid");
@@ -68,7 +69,7 @@ impl Drop for SweepLine {
 }
 
 impl<'a> Runs<'a> {
-    /// The runs `plans`, with datasets in `folder`; only failures and skipped runs are told of if `quiet`.
+    /// The runs `plans`, with datasets in `folder`. If `quiet`, only failures and skipped runs are reported.
     pub(super) fn new(
         plans: &'a [RunPlan],
         folder: &'a DataFolder,
@@ -87,7 +88,8 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Takes the line away after the runs. Whether the report of one could not be written, which has been told of.
+    /// Removes the line after the runs. Returns whether the report of a run could not be written, which has been
+    /// reported.
     pub(super) fn end(self) -> bool {
         self.lacks_page.into_inner()
     }
@@ -102,7 +104,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Writes the report of a run, if it has none yet. That this fails costs the run nothing else.
+    /// Writes the report of a run, if it has none yet. If that fails, the run itself goes on.
     fn write_page(&self, index: usize, report: &RunReport) {
         let Err(error) = write_run_report(&report.folder, self.plans.len() > 1) else {
             return;
@@ -114,7 +116,7 @@ impl<'a> Runs<'a> {
         ));
     }
 
-    /// Whether a run is another process's, as has been told.
+    /// Whether a run is another process's, and was reported as such before.
     fn was_elsewhere(&self, index: usize, report: &RunReport) -> bool {
         let told = &mut self
             .elsewhere
@@ -123,7 +125,7 @@ impl<'a> Runs<'a> {
         matches!(report.ending, Ending::Elsewhere) && !told.insert(index)
     }
 
-    /// Says how a run ended. If `quiet`, what went as it should is not told.
+    /// Reports how a run ended. If `quiet`, success is not reported.
     fn tell(&self, index: usize, report: &RunReport, took: Duration) {
         let plan = &self.plans[index];
         let accuracy = report.last.as_ref().map(|last| {

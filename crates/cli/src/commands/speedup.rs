@@ -139,7 +139,7 @@ pub(crate) fn speedup(arguments: &SpeedupArguments, own: &Own) -> Result<(), Fai
     }
 }
 
-/// The seconds with so many participants, local iterations, and seconds of each.
+/// The seconds of a round with these participants, local iterations, and seconds of each.
 fn of_one(
     arguments: &SpeedupArguments,
     overlay: &Overlay,
@@ -203,7 +203,7 @@ fn print_all(found: &[Speedup]) -> Result<(), Failure> {
     Ok(table.print()?)
 }
 
-/// Checks the values that are not of their type alone.
+/// Checks the values beyond their types.
 fn check(arguments: &SpeedupArguments) -> Result<(), Failure> {
     let mut delays = vec![
         ("--server-delay", arguments.server_delay),

@@ -163,7 +163,7 @@ struct Line<'a> {
     state: &'static str,
     round: Option<usize>,
     rounds: Option<usize>,
-    /// The mean at the last evaluation.
+    /// The mean test accuracy at the last evaluation.
     test_accuracy: Option<f64>,
     /// Where it runs.
     host: Option<&'a str>,

@@ -191,7 +191,7 @@ fn missing(arguments: &SubmitArguments, plans: &[RunPlan]) -> Result<Vec<RunPlan
     Ok(missing)
 }
 
-/// Says what will work but may not be meant.
+/// Warns of settings that will work but may not be meant.
 fn warn(arguments: &SubmitArguments, missing: &[RunPlan]) {
     let is_lost = |plan: &&RunPlan| plan.config.checkpoint.is_none();
     if arguments.time.is_some() && missing.iter().any(|plan| is_lost(&plan)) {

@@ -67,10 +67,10 @@ pub(crate) fn tensorboard(arguments: &TensorboardArguments) -> Result<(), Failur
     }
 }
 
-/// Says how what was written to `out` is shown.
+/// Says how to view what was written to `out`.
 ///
 /// # Errors
-/// What standard output answers.
+/// The error of standard output.
 pub(super) fn say(out: &Path) -> Result<(), Failure> {
     let line = format!("events: tensorboard --logdir {}", out.display());
     Ok(writeln!(std::io::stdout().lock(), "{line}")?)

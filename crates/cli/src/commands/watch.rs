@@ -53,7 +53,7 @@ pub(crate) fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port))
         .map_err(|error| refused_port(arguments.port, &error))?;
     let port = listener.local_addr()?.port();
-    // There is nothing to put in order: the command writes no file.
+    // The command writes no file, so nothing needs to be put in order.
     signals::catch(|_| std::process::exit(0)).map_err(no_thread)?;
     if run_folders(folder).is_err() {
         let folder = folder.display();
@@ -174,8 +174,8 @@ fn allowed(request: HttpRequest, port: u16) -> Result<HttpRequest, Status> {
     }
 }
 
-/// Whether `host` names this machine and `port` by a name that no other machine can have. A page from elsewhere whose own name was
-/// made to mean this machine is known by that name.
+/// Whether `host` names this machine and `port` by a name that no other machine can have. If a foreign page points its
+/// own name at this machine, the browser still sends that name.
 fn is_this_machine(host: &str, port: u16) -> bool {
     let host = host.to_ascii_lowercase();
     let name = host.strip_suffix(&format!(":{port}"));

@@ -1,4 +1,4 @@
-//! What is held of a run.
+//! The numbers that are kept of a run.
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What would take long is told of before it begins.
+//! Work that would take long is announced before it begins.
 
 use crate::sandbox::Sandbox;
 

@@ -1,4 +1,4 @@
-//! What the commands print that run nothing.
+//! The output of commands that run nothing.
 
 use crate::sandbox::{Sandbox, keys};
 

@@ -1,4 +1,4 @@
-//! Programs that run and that watch, and the answers of `meshfold watch`.
+//! Starting `meshfold run` and `meshfold watch`, and reading the answers of the latter.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Runs over ranks that have a GPU each have the bits of runs of one process on it. Here all ranks have the same one.
+//! Runs over ranks with a GPU each give the same bits as one process on that GPU. Here all ranks share one GPU.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Runs over several ranks, which are threads here, have the bits of runs of one process: every method, overlay, failure and
-//! straggler that the YAML files of the program's test `numbers` have, and checkpoints.
+//! Runs over several ranks, which are threads here, give the same bits as runs of one process: for every method,
+//! overlay, failure and straggler in the YAML files of the test `numbers`, and with checkpoints.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! What ranks send each other is what the plan says of the edges that are cut.
+//! Ranks send each other as many bytes as the plan says for the edges that are cut.
 
 use meshfold_engine::Sent;
 use meshfold_experiment::{ExperimentSource, RunPlan};

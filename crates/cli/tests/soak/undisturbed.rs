@@ -1,4 +1,4 @@
-//! The runs of a subject as nobody disturbs them, and whether disturbed ones have come to the same.
+//! The runs of a subject without disturbance, and whether disturbed ones have the same results.
 
 use std::fs;
 use std::path::Path;

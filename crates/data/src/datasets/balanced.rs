@@ -1,4 +1,4 @@
-//! Test sets with as many examples of every class.
+//! Test sets with equally many examples of every class.
 
 /// The indices of the first `per_class` examples of each class, ascending.
 pub(crate) fn first_of_each(labels: &[u16], classes: usize, per_class: usize) -> Vec<u32> {

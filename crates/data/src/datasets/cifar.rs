@@ -28,7 +28,7 @@ const SHAPE: Shape = Shape {
     width: 32,
 };
 const PIXELS: usize = 3 * 32 * 32;
-/// Most bytes of packed content that a reader looks back on: those of `xz -9`.
+/// Most bytes of a decompression window: that of `xz -9`.
 const MOST_WINDOW: u64 = 64 << 20;
 /// Training images in the files of either dataset.
 const TRAIN: usize = 50_000;
@@ -151,18 +151,18 @@ fn scales(scaling: Scaling, means: [f32; 3], deviations: [f32; 3]) -> Vec<Scale>
         .collect()
 }
 
-/// What stands before the pixels of an image.
+/// The label bytes before the pixels of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
-    /// Label bytes.
+    /// Number of label bytes.
     pub(crate) labels: usize,
     /// Which of them is the class.
     pub(crate) chosen: usize,
-    /// How many classes it tells apart.
+    /// Number of classes.
     pub(crate) classes: usize,
 }
 
-/// One of the two datasets and what was asked of it.
+/// One of the two datasets, with its settings.
 pub(crate) struct CifarLayout {
     name: &'static str,
     train: &'static [&'static str],
@@ -236,7 +236,7 @@ impl Dataset for CifarLayout {
         Ok(self.summary_of(train, &test))
     }
 
-    /// What the makers say of their files.
+    /// The sizes that the makers publish.
     fn published(&self) -> Result<Option<Published>, DataError> {
         self.validate()?;
         let [train, test] = [TRAIN, TEST].map(|images| in_turn(images, self.record.classes));
@@ -246,8 +246,8 @@ impl Dataset for CifarLayout {
         }))
     }
 
-    /// What a packing such as `xz` looks back on, at most the whole file, of as many files as `threads` threads read at
-    /// once; and as much again, which reading the labels for the plan let go of just before.
+    /// One decompression window, at most the whole file, for each of the files that `threads` threads read at once; and
+    /// as much again, freed just before by reading the labels for the plan.
     fn reading_bytes(&self, _summary: &DatasetSummary, threads: usize) -> usize {
         let largest = Manifest::by_name(self.name).map(|manifest| {
             let sizes = self
@@ -266,7 +266,7 @@ impl Dataset for CifarLayout {
 }
 
 impl CifarLayout {
-    /// The summary of what is used of all images, which have these labels.
+    /// The summary of the images that are used; `train` and `test` are the labels of all images.
     fn summary_of(&self, mut train: Vec<u16>, test: &[u16]) -> DatasetSummary {
         train.truncate(TRAIN - self.validation);
         DatasetSummary::new(Input::Numbers(SHAPE), self.record.classes, &train, test)
@@ -326,7 +326,7 @@ impl CifarLayout {
         Ok(read.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// Images in each of `files`, all of which are there: what is missing is told before anything is read.
+    /// Number of images in each of `files`. A missing file is reported before any is read.
     fn counts(&self, folder: &DataFolder, files: &[&str]) -> Result<Vec<usize>, DataError> {
         let manifest = Manifest::by_name(self.name)?;
         let count = |name: &&str| {

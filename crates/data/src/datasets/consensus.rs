@@ -1,4 +1,4 @@
-//! `consensus`: examples of one feature that is always 1, so that what is left to learn is to agree.
+//! `consensus`: examples whose one feature is always 1, so that all that is left to learn is to agree.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const ONE: u8 = 1;
 /// Labels 0 and 1, of which only the second occurs.
 const CLASSES: usize = 2;
 
-/// Examples where none are asked for.
+/// Default number of examples, that of the paper.
 const PAPERS: usize = 8;
 
 /// Settings of the consensus example: `examples` training examples with one feature of value 1 and label 1, and as many

@@ -25,9 +25,9 @@ use crate::files::payload;
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Shape, Splits};
 
 const NAME: &str = "csv";
-/// Bytes that one unpacked file may have.
+/// The most bytes of one unpacked file.
 const MOST_BYTES: u64 = 1 << 36;
-/// Classes that labels of 16 bits tell apart.
+/// The most classes: labels have 16 bits.
 const MOST_CLASSES: usize = u16::MAX as usize;
 
 /// Settings of a table: every column but the label and the client is a feature.
@@ -177,8 +177,8 @@ impl Dataset for CsvTable {
         Ok(tagged.summary(input).of_numbers())
     }
 
-    /// Labels and clients by their number, as the words that they were and as the splits have them; where numbers are standardised,
-    /// some of them in double precision.
+    /// Labels and clients as words, as numbers, and as the splits hold them; if numbers are standardised, some of them
+    /// in double precision.
     fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
         let columns = 1 + usize::from(self.client.is_some());
         let doubles = usize::from(self.standardise) * doubles_of(summary);
@@ -207,7 +207,7 @@ impl CsvTable {
         payload::open(path, MOST_BYTES).map_err(|error| payload::fault(NAME, path, 0, error))
     }
 
-    /// Deals the numbers of the tables in `files`.
+    /// Reads the numbers of the tables in `files` into the rows of each split.
     fn read<T: Copy + Into<f64> + FromStr>(
         &self,
         files: &[PathBuf],
@@ -224,7 +224,7 @@ impl CsvTable {
         Ok(())
     }
 
-    /// All but the numbers of the tables in `files`.
+    /// Everything but the numbers of the tables in `files`.
     fn tagged(&self, files: &[PathBuf]) -> Result<(Table, Tagged), DataError> {
         let mut read = None;
         for path in files {
@@ -277,8 +277,8 @@ pub(crate) struct Table {
     clients: Words,
 }
 
-/// Reads labels and clients of the table `content`, whose rows follow those of `before`, if there are any: its columns are
-/// then the same.
+/// Reads labels and clients of the table `content`. If there is a table `before`, the rows follow its rows, and both
+/// must have the same columns.
 ///
 /// # Errors
 /// A [`TableFault`] at the row that cannot be read.
@@ -327,7 +327,7 @@ pub(crate) fn table(
     Ok(table)
 }
 
-/// Says which of the columns of two files are the first that are called otherwise.
+/// Names the first column that two files call differently.
 fn other_name(first: Option<Vec<String>>, second: &Option<Vec<String>>) -> String {
     let (first, second) = (first.iter().flatten(), second.iter().flatten());
     let mut pairs = first.zip(second).enumerate();
@@ -340,7 +340,7 @@ fn other_name(first: Option<Vec<String>>, second: &Option<Vec<String>>) -> Strin
     }
 }
 
-/// Appends the word in a column, which is `what`, to `words`.
+/// Appends the word in a column to `words`; messages call it `what`.
 fn take_word(
     record: &ByteRecord,
     column: usize,
@@ -358,7 +358,7 @@ fn take_word(
     }
 }
 
-/// Deals the numbers of the table `content`, which is known to have rows of so many numbers, and so many of them.
+/// Reads the numbers of the table `content`, which is known to have `rows` rows of `width` numbers.
 ///
 /// # Errors
 /// A [`TableFault`] at the row that cannot be read.

@@ -1,4 +1,4 @@
-//! `cwru`: faults of ball bearings, told from vibrations.
+//! `cwru`: faults of ball bearings, to be recognised by vibrations.
 
 mod conditions;
 mod spectrum;
@@ -23,9 +23,9 @@ use crate::{
 };
 
 const NAME: &str = "cwru";
-/// Windows of a recording that are used.
+/// Windows used of each recording.
 const WINDOWS: usize = 400;
-/// A recording is cut to a multiple of so many samples.
+/// A recording is cut to a multiple of this many samples.
 const BLOCK: usize = 6000;
 /// Numbers of an example: the frequencies of two channels.
 const FEATURES: usize = 2 * BINS;
@@ -34,7 +34,7 @@ const SHAPE: Shape = Shape {
     height: 1,
     width: BINS,
 };
-/// Bytes of a file, about, with its channels as numbers and the features of their windows.
+/// About how many bytes a file takes with its channels as numbers and the features of its windows.
 const RECORDING: usize = 8 << 20;
 /// The most bytes of a file that no manifest describes.
 const MOST_BYTES: u64 = 64 << 20;
@@ -147,7 +147,7 @@ impl Dataset for Cwru {
         })
     }
 
-    /// The summary: every recording has as many windows; the files need only be there.
+    /// The summary. Every recording has equally many windows, so the files need only be there.
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
         self.validate()?;
         let manifest = Manifest::by_name(NAME)?;
@@ -206,7 +206,8 @@ impl Cwru {
         self.recordings(&[self.test_load], WINDOWS)
     }
 
-    /// The recordings of all conditions with `loads`; of the halves of a normal recording that from `half` on.
+    /// The recordings of all conditions under `loads`. A halved normal recording, under load 0, starts at window
+    /// `half`.
     fn recordings(&self, loads: &[usize], half: usize) -> Vec<Recording> {
         let mut recordings = Vec::new();
         for (label, condition) in (0..).zip(self.conditions()) {

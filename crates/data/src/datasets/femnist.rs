@@ -1,4 +1,4 @@
-//! `femnist`: LEAF's letters and digits, by who wrote them.
+//! `femnist`: LEAF's handwritten letters and digits, with their writers.
 
 mod archives;
 mod conversion;
@@ -93,7 +93,7 @@ impl Dataset for Femnist {
         })
     }
 
-    /// LEAF's files are read whole, as labels are behind the images that they are of; the converted images in pieces.
+    /// LEAF's files are read whole, because labels follow their images; converted images are read in pieces.
     fn load_in_pieces(
         &self,
         folder: &DataFolder,
@@ -112,7 +112,7 @@ impl Dataset for Femnist {
         converted::path(folder).is_ok_and(|path| path.is_file())
     }
 
-    /// Of the converted images labels and writers alone are read.
+    /// Of converted images, only labels and writers are read.
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
         self.validate()?;
         match converted::summary(folder, self.writers.unwrap_or(usize::MAX))? {
@@ -121,7 +121,7 @@ impl Dataset for Femnist {
         }
     }
 
-    /// What LEAF says of its files; of each writer nine images of ten are left for training, as its script does.
+    /// LEAF's figures. Of each writer, nine images of ten are for training, as in LEAF's script.
     fn published(&self) -> Result<Option<Published>, DataError> {
         self.validate()?;
         let writers = self.writers.map_or(WRITERS, |most| most.min(WRITERS));
@@ -136,7 +136,7 @@ impl Dataset for Femnist {
         }))
     }
 
-    /// None: the files announce their images, which are read to their place.
+    /// None: the files announce how many images they hold, and images are read into place.
     fn reading_bytes(&self, _summary: &DatasetSummary, _threads: usize) -> usize {
         0
     }
@@ -147,8 +147,8 @@ impl Dataset for Femnist {
 }
 
 impl Femnist {
-    /// How many images the files at `paths` announce of writers that are among `numbers`, or may join; no more than there
-    /// may be.
+    /// How many images the files at `paths` announce for writers in `numbers`, and for new writers if they `may` join;
+    /// at most as many as there may be.
     fn expected(
         &self,
         paths: &[PathBuf],
@@ -177,7 +177,7 @@ impl Femnist {
         Ok(images.min(MOST_IMAGES as u64) as usize)
     }
 
-    /// The images in the folder `split`; writers that are not among `numbers` join if they `may`.
+    /// The images in the folder `split`. Writers that are not in `numbers` join if they `may`.
     fn read(
         &self,
         folder: &DataFolder,
@@ -197,7 +197,7 @@ impl Femnist {
         }
         let mut written = Written::default();
         let images = self.expected(&paths, numbers, may)?;
-        // Where there is not as much memory, reading says so in its own time.
+        // If memory is short, reading will report it.
         let _ = written.pixels.try_reserve_exact(images * SHAPE.features());
         for path in paths {
             let mut known = |writer: &str| match numbers.get(writer) {

@@ -178,7 +178,7 @@ impl Dataset for Glyphs {
 }
 
 impl Glyphs {
-    /// The first `count` digits of a split and who of the people from `first` writes them.
+    /// The first `count` digits of a split and their writers, who are numbered from `first`.
     fn origins(&self, count: usize, split: u64, first: u32) -> (Vec<u16>, Vec<u32>) {
         let origin = |index| {
             let (digit, writer) = draw_origin(&mut self.example_stream(split, index));
@@ -187,7 +187,7 @@ impl Glyphs {
         (0..count).into_par_iter().map(origin).unzip()
     }
 
-    /// The stream that example `index` of a split is drawn from, its digit and writer first.
+    /// The random stream from which example `index` of a split is drawn, its digit and writer first.
     fn example_stream(&self, split: u64, index: usize) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(split | index as u64);

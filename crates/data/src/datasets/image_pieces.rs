@@ -1,4 +1,5 @@
-//! Images that are read one after another: those for training go on in pieces, those behind them are kept apart for validation.
+//! Images that are read one after another: training images are handed on in pieces, those after them are kept for
+//! validation.
 
 use std::mem;
 
@@ -8,7 +9,7 @@ use crate::{DataError, Examples};
 /// Makes examples of the pixels of images and their labels.
 type Make<'a> = &'a dyn Fn(Vec<u8>, Vec<u16>) -> Result<Examples, DataError>;
 
-/// Images on their way to whoever takes pieces of them.
+/// Collects images and hands them on in pieces.
 pub(crate) struct ImagePieces<'a> {
     /// How many are for training and have yet to come.
     train: usize,
@@ -24,7 +25,8 @@ pub(crate) struct ImagePieces<'a> {
 }
 
 impl<'a> ImagePieces<'a> {
-    /// None yet. The first `train` images go to `see`, in pieces of at most `most` bytes; an image has `width`.
+    /// No images yet. The first `train` images go to `see`, in pieces of at most `most` bytes; an image has `width`
+    /// bytes.
     pub(crate) fn new(
         train: usize,
         [most, width]: [usize; 2],
@@ -43,7 +45,7 @@ impl<'a> ImagePieces<'a> {
         }
     }
 
-    /// Images that all have owners.
+    /// Expects an owner for every image.
     pub(crate) fn with_owners(mut self) -> Self {
         self.owners = Some(Vec::new());
         self
@@ -72,7 +74,7 @@ impl<'a> ImagePieces<'a> {
         }
     }
 
-    /// What the training images have in common, and the images behind them, if there are any.
+    /// The training examples without any image, for what they have in common, and the images after them, if any.
     ///
     /// # Errors
     /// Why no examples could be made of a piece.

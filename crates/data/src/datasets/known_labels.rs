@@ -1,5 +1,5 @@
-//! Labels that stand between the images of a file. Reading them means to unpack the whole file, so it is done once for all plans that a
-//! process makes, as long as the file is the same.
+//! Labels that stand between the images of a file. To read them, the whole file must be unpacked. A process does this
+//! once for all its plans, as long as the file stays the same.
 
 use std::collections::HashMap;
 use std::fs;
@@ -28,7 +28,7 @@ type Entry = Arc<Mutex<Option<Known>>>;
 static KNOWN: LazyLock<Mutex<HashMap<LabelSource, Entry>>> = LazyLock::new(Mutex::default);
 
 impl LabelSource {
-    /// The labels, by `read` unless they are known. Who asks while another thread reads waits for it.
+    /// The labels; calls `read` unless they are known. Other threads wait while one reads.
     ///
     /// # Errors
     /// That of `read`.

@@ -101,7 +101,7 @@ impl Dataset for LeukemiaA2 {
         self.summary_of(&sources.labels(&samples)?)
     }
 
-    /// What the makers say of their files: cases and controls take turns as evenly as they can.
+    /// The makers' figures; cases and controls alternate as evenly as they can.
     fn published(&self) -> Result<Option<Published>, DataError> {
         self.validate()?;
         let cases_before = |samples: usize| samples * CASES / SAMPLES;
@@ -134,7 +134,7 @@ impl LeukemiaA2 {
         Ok(DatasetSummary::new(input, CLASSES, &of(&train), &of(&test)).of_numbers())
     }
 
-    /// The samples that train and those that test, by their places among `labels`.
+    /// The training samples and the test samples, by their places among `labels`.
     fn drawn(&self, labels: &[u16]) -> Result<(Vec<u32>, Vec<u32>), DataError> {
         let mut kept: Vec<u32> = (0..labels.len() as u32).collect();
         if self.balanced {

@@ -34,11 +34,11 @@ const READ: usize = 1 << 16;
 pub(crate) struct MnistLayout {
     /// Name of the dataset and of its manifest.
     pub(crate) name: &'static str,
-    /// Classes that the ten of the files make up, each as many that follow each other: 10 or 2.
+    /// Number of classes, 10 or 2. Each joins equally many consecutive classes of the files.
     pub(crate) classes: usize,
     /// The last so many training images are kept apart for validation.
     pub(crate) validation: usize,
-    /// How many test images of classes of one size stand for all test images.
+    /// Number of test images in a balanced test set; absent if all test images are used.
     pub(crate) balanced_test: Option<usize>,
     /// Test images of the class that has the fewest.
     pub(crate) smallest_test_class: usize,
@@ -140,7 +140,7 @@ impl Dataset for MnistLayout {
         Ok(self.summary_of(train, test))
     }
 
-    /// What the makers say of their files.
+    /// The sizes that the makers publish.
     fn published(&self) -> Result<Option<Published>, DataError> {
         self.validate()?;
         let [train, test] = [TRAIN, TEST].map(|images| in_turn(images, self.classes));
@@ -167,7 +167,7 @@ impl MnistLayout {
             .map(|images| first_of_each(labels, self.classes, images / self.classes))
     }
 
-    /// Those of all test images that are used.
+    /// The test images that are used.
     fn testing(&self, test: Examples) -> Examples {
         match self.chosen(test.labels()) {
             Some(chosen) => test.selected(&chosen),
@@ -175,7 +175,7 @@ impl MnistLayout {
         }
     }
 
-    /// The summary of what is used of all images, which have these labels.
+    /// The summary of the images that are used; `train` and `test` are the labels of all images.
     fn summary_of(&self, mut train: Vec<u16>, mut test: Vec<u16>) -> DatasetSummary {
         train.truncate(TRAIN - self.validation);
         if let Some(chosen) = self.chosen(&test) {

@@ -21,7 +21,7 @@ use crate::formats::zip_member::ZipMember;
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Scale, Shape, Splits};
 
 const NAME: &str = "npz";
-/// Classes that labels of 16 bits tell apart.
+/// The most classes: labels have 16 bits.
 const MOST_CLASSES: usize = u16::MAX as usize;
 
 /// Settings of arrays: `x` `[M, ..]` holds the features and `y` `[M]` or `[M, 1]` the labels.
@@ -182,7 +182,7 @@ impl Dataset for NpzTable {
         true
     }
 
-    /// Reads labels and clients, and of the features what they announce.
+    /// Reads labels and clients, but only the headers of the features.
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
         let sources = self.sources(folder)?;
         let tagged = self.tagged(&sources)?;
@@ -252,7 +252,7 @@ impl NpzTable {
         Ok(vec![first, second])
     }
 
-    /// All but the features of `sources`.
+    /// Everything but the features of `sources`.
     fn tagged(&self, sources: &[Source]) -> Result<Tagged, DataError> {
         let mut labels = Tags::new("a label", u16::MAX - 1);
         let mut clients = Tags::new("a client", u32::MAX);
@@ -300,7 +300,7 @@ struct Source {
     names: NpzArrays,
     /// What the array of features holds.
     kind: Kind,
-    /// Of an example.
+    /// Shape of an example.
     shape: Shape,
     examples: usize,
 }
@@ -339,7 +339,7 @@ impl Source {
         self.path.join(format!("{}.npy", excerpt(name)))
     }
 
-    /// Warns of images that look as if their channels came last, as other programs have them.
+    /// Warns of images that seem to have their channels last, as in other programs.
     fn warn_of_channels_last(&self) {
         if has_channels_last(self.shape) {
             let Shape {
@@ -355,7 +355,7 @@ impl Source {
         }
     }
 
-    /// Has `row` read the features, a row at a time.
+    /// Calls `row` to read the features of each row.
     fn features(
         &self,
         mut row: impl FnMut(&mut NpyArray<ZipMember<'_>>) -> Result<(), Fault>,
@@ -372,7 +372,7 @@ impl Source {
     }
 }
 
-/// Deals the bytes of the features of `sources`, `width` to a row.
+/// Reads the features of `sources` as bytes into the rows of each split, `width` to a row.
 fn read_bytes(
     sources: &[Source],
     width: usize,
@@ -382,7 +382,7 @@ fn read_bytes(
     sources.try_for_each(|source| source.features(|array| array.append(width, dealt.next_row())))
 }
 
-/// Deals the features of `sources` as the numbers that `of` makes of them.
+/// Reads the features of `sources` into the rows of each split, as the numbers that `of` makes of them.
 fn read_numbers<T>(
     sources: &[Source],
     width: usize,
@@ -412,7 +412,7 @@ fn finite(value: f64) -> Result<(), String> {
     }
 }
 
-/// Whether images of `shape` look as if they were of so many rows and columns, and of 1, 3 or 4 channels behind these.
+/// Whether `shape` looks like rows, columns and then 1, 3 or 4 channels.
 fn has_channels_last(shape: Shape) -> bool {
     matches!(shape.width, 1 | 3 | 4) && shape.channels > 4 && shape.height > 4
 }

@@ -1,4 +1,4 @@
-//! Datasets of a program's own.
+//! Datasets that a user's program adds.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::Dataset;
 use super::published::Published;
 use crate::{DataError, DataFolder, DatasetSummary, Splits};
 
-/// A dataset of a program's own.
+/// A dataset that a user's program adds.
 pub trait OwnDataset: Send + Sync {
     /// Reads or makes the examples; files are looked for in `folder`. The same each time.
     ///

@@ -1,4 +1,4 @@
-//! What `csv` and `npz` share: where their files may lie, what is held out, how columns are standardised.
+//! What `csv` and `npz` share: where files may lie, the choice of test examples, and standardised columns.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::{DataError, DataFolder};
 pub(crate) const MOST_NUMBERS: usize = 1 << 31;
 /// Bytes that a label or the name of a client may have.
 const MOST_WORD: usize = 1 << 16;
-/// Bytes that all different ones of a column may have together.
+/// The most bytes of all different words of a column together.
 const MOST_WORDS: usize = 1 << 30;
 
 /// Whole numbers from here on may be rounded when they are read, so that two of them look the same.
@@ -119,7 +119,7 @@ pub(crate) struct Standard {
 }
 
 impl Standard {
-    /// Of `values`, `[M, D]`.
+    /// Mean and deviation of the columns of `values`, `[M, D]`.
     pub(crate) fn of<T: Copy + Into<f64>>(values: &[T], width: usize) -> Self {
         let mut means = Means::of(width);
         means.add(values);
@@ -128,7 +128,7 @@ impl Standard {
         deviations.finish()
     }
 
-    /// `(value - mean) / deviation` in every column, made a number of the kind of the others by `of`.
+    /// `(value - mean) / deviation` in every column, converted by `of`.
     pub(crate) fn apply<T: Copy + Into<f64>>(&self, values: &mut [T], of: impl Fn(f64) -> T) {
         for row in values.chunks_exact_mut(self.mean.len()) {
             let columns = self.mean.iter().zip(&self.deviation);
@@ -145,14 +145,14 @@ impl Standard {
     }
 }
 
-/// The means of columns, whose rows come in pieces. Rows that are cut elsewhere give the same bits.
+/// The means of columns whose rows come in pieces. The result has the same bits wherever the rows are cut.
 pub(crate) struct Means {
     sums: Vec<f64>,
     rows: usize,
 }
 
 impl Means {
-    /// Of `width` columns without a row.
+    /// The means of `width` columns, before the first row.
     pub(crate) fn of(width: usize) -> Self {
         Self {
             sums: vec![0.0; width],
@@ -170,7 +170,7 @@ impl Means {
         }
     }
 
-    /// The deviations from these means, to which all rows have yet to be added.
+    /// The deviations from these means; all rows have yet to be added again.
     pub(crate) fn finish(mut self) -> Deviations {
         let count = self.rows as f64;
         self.sums.iter_mut().for_each(|sum| *sum /= count);
@@ -219,7 +219,7 @@ impl Deviations {
 pub(crate) struct Numbered {
     /// The number of each row's word.
     pub(crate) rows: Vec<u32>,
-    /// How many numbers there are.
+    /// Number of different words.
     pub(crate) different: usize,
     /// The words in the order of their numbers, unless they are these numbers.
     pub(crate) names: Option<Vec<String>>,
@@ -273,8 +273,8 @@ impl Words {
         self.numbers.len()
     }
 
-    /// Numbers the different words in their order: as numbers if all of them are, else as words. Spellings of one number, such as
-    /// `1` and `1.0`, are the same word; it is called as it was spelt first.
+    /// Sorts the different words, as numbers if all are numbers, and numbers them. Spellings of one number, such as `1`
+    /// and `1.0`, are the same word, named by its first spelling.
     pub(crate) fn numbered(self) -> Numbered {
         let mut different: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         different.sort_unstable();

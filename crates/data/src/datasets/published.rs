@@ -10,24 +10,25 @@ use crate::DatasetSummary;
 pub struct Published {
     /// The sizes.
     pub summary: DatasetSummary,
-    /// Which figures these are and whose, for a person.
+    /// Which figures these are and who published them, for messages.
     pub figures: String,
 }
 
-/// Labels of `count` examples in `classes` classes, one after the other.
+/// Labels of `count` examples that cycle through `classes` classes.
 pub(crate) fn in_turn(count: usize, classes: usize) -> Vec<u16> {
     (0..count)
         .map(|example| (example % classes) as u16)
         .collect()
 }
 
-/// Owners of `count` examples, `owners` of them from `first` on, each with the next so many.
+/// Owners of `count` examples: `owners` of them, numbered from `first`, each with about equally many consecutive
+/// examples.
 pub(crate) fn dealt_evenly(count: usize, owners: usize, first: usize) -> Vec<u32> {
     let owner = |example: usize| (first + example * owners / count) as u32;
     (0..count).map(owner).collect()
 }
 
-/// Runs of `count` examples of `owners` from `first` on, as [`dealt_evenly`] gives them.
+/// The owners of [`dealt_evenly`], each with its number of examples.
 pub(crate) fn even_runs(count: usize, owners: usize, first: usize) -> Vec<(u32, u32)> {
     // The first example of which `example * owners / count` is `owner`.
     let start = |owner: usize| (owner * count).div_ceil(owners);

@@ -1,4 +1,4 @@
-//! `qmnist`: the digits of MNIST with who wrote them.
+//! `qmnist`: the digits of MNIST, with their writers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ impl Dataset for Qmnist {
         Ok(summary.with_owners(owners.concat()))
     }
 
-    /// What the makers say of their files.
+    /// The sizes that the makers publish.
     fn published(&self) -> Result<Option<Published>, DataError> {
         let images = self.images().layout().published()?;
         let Some(Published { summary, figures }) = images else {

@@ -1,4 +1,4 @@
-//! `reddit`: the next word of comments.
+//! `reddit`: predicts the next word of a comment.
 
 mod authors;
 mod cache;
@@ -22,7 +22,7 @@ use crate::files::excerpt::excerpt;
 use crate::{DataError, DataFolder, DatasetSummary, Splits};
 
 const NAME: &str = "reddit";
-/// Bytes that a file is unpacked with, and a block of its lines taken apart.
+/// Bytes that unpacking a file and parsing a block of its lines take.
 const UNPACKING: usize = 12 << 20;
 /// Authors of 150 to 500 comments in November 2017 (DFedRW, section VI-A).
 const AUTHORS: usize = 83_293;
@@ -156,7 +156,8 @@ impl Dataset for Reddit {
         windows::summary(&chosen, self.window, self.stride)
     }
 
-    /// What DFedRW says of its months, if these are they: each author has the fewest comments, of words as many as usual.
+    /// DFedRW's figures, if these are its months. Each author has the fewest comments, each of the usual number of
+    /// words.
     fn published(&self) -> Result<Option<Published>, DataError> {
         self.validate()?;
         let usual = Self::default();
@@ -182,8 +183,8 @@ impl Dataset for Reddit {
         }))
     }
 
-    /// The comments as words, before they are cut into windows, which are at most half as long as these; and what files are
-    /// unpacked and taken apart with.
+    /// The comments as words, before they are cut into windows, which are at most half as long; and what unpacking and
+    /// parsing files takes.
     fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
         summary.feature_bytes() / 2 + UNPACKING
     }
@@ -207,7 +208,7 @@ impl Reddit {
     }
 }
 
-/// Checks that `months` are some, well formed, and none of the `others`.
+/// Checks that there are `months`, that they are well formed, and that none is among the `others`.
 fn months_of(setting: &'static str, months: &[String], others: &[String]) -> Result<(), DataError> {
     let wrong = |found: String, needed: &str| DataError::Setting {
         dataset: NAME,

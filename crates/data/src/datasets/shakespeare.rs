@@ -1,4 +1,4 @@
-//! `shakespeare`: the next character of what Shakespeare's roles say.
+//! `shakespeare`: predicts the next character of what Shakespeare's roles say.
 
 pub(crate) mod complete_works;
 pub(crate) mod speeches;
@@ -95,7 +95,7 @@ pub(crate) struct Role {
 }
 
 impl Role {
-    /// Goes on with `line`.
+    /// Appends `line` to what the role says.
     pub(crate) fn say(&mut self, line: &str) {
         for symbol in line.chars().chain([' ']) {
             if symbol != ' ' || !self.words.ends_with(' ') {
@@ -153,7 +153,7 @@ impl Dataset for Shakespeare {
         })
     }
 
-    /// What is known of the text: roles and characters, as if every role spoke as many.
+    /// What is known of the text: numbers of roles and characters, as if all roles spoke equally much.
     fn published(&self) -> Result<Option<Published>, DataError> {
         self.validate()?;
         let [roles, characters, alphabet] = self.source.extent();
@@ -176,7 +176,7 @@ impl Dataset for Shakespeare {
         }))
     }
 
-    /// The file as bytes and as text, and the words of the roles, each with what was left behind when they grew.
+    /// The file as bytes and as text, and the words of the roles, with the memory that they outgrew.
     fn reading_bytes(&self, _summary: &DatasetSummary, _threads: usize) -> usize {
         let file = Manifest::by_name(NAME).map(|manifest| manifest.file(self.source.file()));
         4 * file.map_or(0, |file| file.content_bytes() as usize)

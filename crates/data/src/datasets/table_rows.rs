@@ -54,7 +54,7 @@ impl Tagged {
         }
     }
 
-    /// The splits of these rows with the features that were `dealt`; `of` joins those of one split with its labels.
+    /// The splits of these rows with the features `dealt`; `of` joins the features of one split with its labels.
     ///
     /// # Errors
     /// Those of `of`.
@@ -75,8 +75,8 @@ impl Tagged {
         })
     }
 
-    /// As [`Tagged::splits`], with the training rows handed to `see` in pieces of at most `most` bytes of their features, `width` of
-    /// them to a row. `read` has all rows read in their order.
+    /// As [`Tagged::splits`], but hands the training rows to `see` in pieces of at most `most` bytes; a row has `width`
+    /// features. `read` reads all rows in order.
     ///
     /// # Errors
     /// Those of `read` and `of`.
@@ -115,9 +115,10 @@ impl Tagged {
         })
     }
 
-    /// [`Tagged::splits`] of numbers that `read` has read in their order, every one of `width` features with mean 0 and deviation 1 over
-    /// the training rows. They are rounded to single precision only then, as a feature with a large offset would lose its differences
-    /// before. `read` is called three times, so that no more than a piece of the training rows is held in double precision.
+    /// As [`Tagged::splits`], but gives each of the `width` features mean 0 and deviation 1 over the training rows.
+    /// Numbers are rounded to single precision only then, because a feature with a large offset would lose its
+    /// differences before. `read` reads all rows in order; it is called three times, so that at most one piece of the
+    /// training rows is held in double precision.
     ///
     /// # Errors
     /// [`DataError::Unmet`] if there is not as much memory; those of `read` and `of`.
@@ -231,18 +232,18 @@ fn at<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
     places.iter().map(|place| values[*place as usize]).collect()
 }
 
-/// The features of rows that are read one after another.
+/// Sorts the features of rows, read one after another, into their splits.
 pub(crate) struct RowsBySplit<'a, T> {
     train: Vec<T>,
     test: Vec<T>,
-    /// The rows that test and are to come, the last first.
+    /// The test rows that are to come, the last first.
     testing: Vec<u32>,
     next: u32,
-    /// Where those for training go on to, if not all of them are kept.
+    /// Where training rows are handed on, if not all of them are kept.
     pieces: Option<Pieces<'a, T>>,
 }
 
-/// Whoever takes the features of training rows in pieces.
+/// The receiver of training rows in pieces.
 struct Pieces<'a, T> {
     /// Features of a piece.
     full: usize,
@@ -296,7 +297,7 @@ impl<'a, T> RowsBySplit<'a, T> {
         }
     }
 
-    /// The features of the test rows, once all rows have been read. Those of the last training rows go on as well.
+    /// The features of the test rows, once all rows have been read. Also hands on the last training rows.
     pub(crate) fn finish(mut self) -> Vec<T> {
         if let Some(pieces) = self.pieces.filter(|_| !self.train.is_empty()) {
             (pieces.see)(mem::take(&mut self.train));

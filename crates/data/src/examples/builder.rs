@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Examples, Features, Splits};
 
 impl Splits {
-    /// Hands the training examples to `see` in pieces of at most `most` bytes of features, in their order; of one example where
-    /// it has more. What is left: these splits without any training example.
+    /// Hands the training examples to `see`, in order, in pieces of at most `most` bytes of features; larger examples
+    /// come one by one. Returns these splits without training examples.
     pub fn in_pieces(self, most: usize, see: &mut dyn FnMut(&Examples)) -> Self {
         self.train.each_piece(most, see);
         Self {
@@ -41,7 +41,7 @@ pub(crate) fn per_piece(most: usize, each: usize) -> usize {
     (most / each.max(1)).max(1)
 }
 
-/// Examples that pieces are put together to. Nothing is moved while they come.
+/// Joins examples that come in pieces. Memory is reserved once, and nothing is moved.
 #[derive(Debug)]
 pub struct ExamplesBuilder {
     /// How many are expected.
@@ -50,7 +50,7 @@ pub struct ExamplesBuilder {
 }
 
 impl ExamplesBuilder {
-    /// None yet, of `room` examples that are to come.
+    /// An empty builder with room for `room` examples.
     pub fn of(room: usize) -> Self {
         Self {
             room,
@@ -58,7 +58,7 @@ impl ExamplesBuilder {
         }
     }
 
-    /// Adds the examples of the next piece behind those that are here.
+    /// Appends the examples of the next piece.
     ///
     /// # Panics
     /// If they are of another kind than those before.
@@ -72,8 +72,8 @@ impl ExamplesBuilder {
         gathered.append(piece);
     }
 
-    /// The examples of all pieces, with the names, and of windows the text, of `like`, which are of the same dataset: pieces that came
-    /// from another process have none.
+    /// The examples of all pieces. They take their names and the text of windows from `like`, which is of the same
+    /// dataset: pieces from another process have neither.
     pub fn finish(self, like: &Examples) -> Examples {
         let Some(mut examples) = self.examples else {
             return like.selected(&[]);

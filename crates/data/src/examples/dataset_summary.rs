@@ -9,9 +9,9 @@ use crate::{Features, Input, Labelled, Owners, Splits};
 /// A dataset without its features.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetSummary {
-    /// Of the training examples, then of the test examples.
+    /// Labels of the training examples, then of the test examples.
     pub(super) labels: Labels,
-    /// In the order of the labels.
+    /// Owners, in the order of the labels.
     pub(super) owners: Option<OwnerList>,
     pub(super) train: usize,
     pub(super) test: usize,
@@ -20,7 +20,7 @@ pub struct DatasetSummary {
     pub(super) feature_bytes: usize,
     pub(super) input: Input,
     pub(super) classes: usize,
-    /// Whether labels are the places of a table's own labels in their order.
+    /// Whether labels are ranks: label 0 stands for the smallest label in the user's table.
     pub(super) has_ranked_labels: bool,
     pub(super) digest: Kept,
 }
@@ -43,13 +43,12 @@ impl DatasetSummary {
         }
     }
 
-    /// The summary of windows of `window` tokens of a text of so many `tokens` in all, `train` and `test` of them, as nobody
-    /// has seen them: labels take turns, and `owners` of examples that follow one another have so many. Nothing in it is of
-    /// the size of the examples.
+    /// The summary of `train` and `test` windows of `window` tokens, of a text of `tokens` tokens that nobody has seen.
+    /// Labels take turns. `owners` lists runs of examples as owner and length. The summary's size does not grow with
+    /// the examples.
     ///
     /// # Panics
-    /// If there is not one owner per example, or if a number of examples of one owner lies on both sides of where the
-    /// training examples end.
+    /// If the runs do not sum to the number of examples, or if one run has both training and test examples.
     pub(crate) fn of_unseen_text(
         [window, classes, tokens]: [usize; 3],
         [train, test]: [usize; 2],
@@ -83,7 +82,7 @@ impl DatasetSummary {
         }
     }
 
-    /// Says whether labels are the places of a table's own labels in their order, which are other numbers or words.
+    /// Says whether labels are ranks of a table's own labels, which are other numbers or words.
     pub(crate) fn with_ranked_labels(self, has_ranked_labels: bool) -> Self {
         Self {
             has_ranked_labels,
@@ -191,7 +190,7 @@ impl DatasetSummary {
         self.feature_bytes
     }
 
-    /// Bytes of memory that the features of the training examples take; of windows of a text, the places of all of them alone.
+    /// Bytes of memory that the features of the training examples take. Windows of a text count only their starts.
     pub fn train_bytes(&self) -> usize {
         match self.input {
             Input::Numbers(_) => {
@@ -202,7 +201,7 @@ impl DatasetSummary {
         }
     }
 
-    /// Whether labels are the places of a user's own labels in their order: `0` stands for the smallest, whatever it is called.
+    /// Whether labels are ranks of a user's own labels: `0` stands for the smallest, whatever it is called.
     pub fn has_ranked_labels(&self) -> bool {
         self.has_ranked_labels
     }
@@ -212,7 +211,7 @@ impl DatasetSummary {
         self.owners.is_some()
     }
 
-    /// What one example gives a model.
+    /// The kind of input that one example gives a model.
     pub fn input(&self) -> Input {
         self.input
     }
@@ -258,20 +257,20 @@ impl DatasetSummary {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Labels {
     Listed(Vec<u16>),
-    /// Of a text that nobody has seen: those of the training examples take turns, and those of the test examples.
+    /// Labels of a text that nobody has seen: they take turns within each split.
     InTurn,
 }
 
-/// Whose examples are.
+/// The owners of examples.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OwnerList {
     Listed(Vec<u32>),
-    /// Owners of examples that follow one another, and how many.
+    /// Runs of consecutive examples: the owner and the number of examples of each.
     Runs(Vec<(u32, u32)>),
 }
 
 impl OwnerList {
-    /// Those of the first so many examples, which end where a run does.
+    /// The owners of the first `examples` examples, which must end where a run does.
     fn first(&self, examples: usize) -> Owners<'_> {
         match self {
             Self::Listed(owners) => Owners::Listed(&owners[..examples]),

@@ -35,12 +35,12 @@ impl Shape {
     }
 }
 
-/// What one example gives a model.
+/// The kind of input that one example gives a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Input {
     /// As many numbers as the shape has places.
     Numbers(Shape),
-    /// `window` tokens in a row, of as many symbols as there are classes.
+    /// `window` consecutive tokens, from a vocabulary of as many symbols as there are classes.
     Tokens {
         /// Tokens `T` of an example.
         window: usize,
@@ -217,7 +217,7 @@ impl Features {
         })
     }
 
-    /// Adds the scales of bytes.
+    /// Ends the digest of features; adds the scales of bytes.
     pub(crate) fn digested_last(&self, digest: Digest) -> Digest {
         match self {
             Self::Bytes { scales, .. } => {
@@ -247,7 +247,7 @@ impl Features {
         }
     }
 
-    /// Adds those of `others` of the same dataset behind these; of windows, the text of these stays.
+    /// Appends the features of `others`, of the same dataset; windows keep their own text.
     pub(crate) fn append(&mut self, others: &Self) {
         match (self, others) {
             (Self::Bytes { values, .. }, Self::Bytes { values: others, .. }) => {
@@ -289,7 +289,7 @@ impl Features {
         }
     }
 
-    /// Cuts the first `count` examples off; the rest is dropped.
+    /// Keeps the first `count` examples and drops the rest.
     pub(crate) fn truncate(&mut self, count: usize, width: usize) {
         match self {
             Self::Bytes { values, .. } => values.truncate(count * width),

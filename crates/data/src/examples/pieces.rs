@@ -1,4 +1,4 @@
-//! Examples as pieces of bytes, of which another process of the same program makes the same examples.
+//! Examples as pieces of bytes, from which another process of the same program rebuilds them.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ enum Stored {
 }
 
 impl Splits {
-    /// Hands the examples to `send` in pieces, of which [`Splits::from_pieces`] makes these splits again. The text that windows
-    /// lie in goes once.
+    /// Hands the examples to `send` in pieces, from which [`Splits::from_pieces`] rebuilds these splits. The text of
+    /// windows is sent once.
     pub fn to_pieces(&self, mut send: impl FnMut(&[u8])) {
         let all = [
             Some(&self.train),
@@ -71,8 +71,8 @@ impl Splits {
 }
 
 impl Examples {
-    /// Hands the examples to `send`, a few pieces of bytes, of which [`Examples::from_pieces`] makes them again but for names and
-    /// text, which an [`ExamplesBuilder`](crate::ExamplesBuilder) of them is given in the end.
+    /// Hands the examples to `send` in a few pieces of bytes. [`Examples::from_pieces`] rebuilds them without names and
+    /// text; an [`ExamplesBuilder`](crate::ExamplesBuilder) adds these at the end.
     pub fn to_pieces(&self, mut send: impl FnMut(&[u8])) {
         let header = ExamplesHeader {
             label_names: None,
@@ -150,7 +150,7 @@ impl Examples {
     }
 }
 
-/// The numbers that `bytes` are.
+/// `bytes` as numbers.
 pub(super) fn numbers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: Vec<u8>) -> Vec<T> {
     bytemuck::pod_collect_to_vec(&bytes)
 }

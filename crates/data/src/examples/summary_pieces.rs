@@ -1,4 +1,4 @@
-//! A summary as pieces of bytes, of which another process of the same program makes the same summary.
+//! A summary as pieces of bytes, from which another process of the same program rebuilds it.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ enum Stored {
 }
 
 impl DatasetSummary {
-    /// Hands the summary to `send` in pieces, of which [`DatasetSummary::from_pieces`] makes it again.
+    /// Hands the summary to `send` in pieces, from which [`DatasetSummary::from_pieces`] rebuilds it.
     pub fn to_pieces(&self, mut send: impl FnMut(&[u8])) {
         let head = Head {
             train: self.train,

@@ -10,7 +10,7 @@ use crate::Partition;
 pub struct TextShare {
     /// Windows.
     pub examples: usize,
-    /// Tokens of the text that the windows, and what follows each of them, lie over.
+    /// Tokens of the text that the windows cover, with the token after each window.
     pub tokens: usize,
     /// Different tokens among those.
     pub vocabulary: usize,

@@ -1,4 +1,4 @@
-//! Training examples without their features: what is written of a run's examples, and what they are compared by.
+//! Training examples without their features, to record a run's examples and to compare them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct TrainingList<'a> {
 }
 
 impl<'a> TrainingList<'a> {
-    /// Those of `examples`.
+    /// The list of `examples`.
     pub fn of(examples: &'a Examples) -> Self {
         Self {
             labels: Cow::Borrowed(&examples.labels),
@@ -35,8 +35,8 @@ impl<'a> TrainingList<'a> {
         }
     }
 
-    /// These in the order that the indices of `partition` count: as [`Splits::apply_partition`] has the training examples if `test` are
-    /// the test examples.
+    /// The list in the order that the indices of `partition` count, as [`Splits::apply_partition`] orders training
+    /// examples; `test` are the test examples.
     pub fn apply_partition(self, test: &Examples, partition: &Partition) -> Self {
         if partition.held_out().is_none() {
             return self;
@@ -98,7 +98,7 @@ pub struct ListedPieces {
 }
 
 impl ListedPieces {
-    /// None yet, of `count` examples that are to come. If there come more or fewer, their digest is that of no examples.
+    /// An empty list for `count` examples. If more or fewer come, the digest matches no examples.
     pub fn of(count: usize) -> Self {
         Self {
             count,
@@ -125,8 +125,8 @@ impl ListedPieces {
         }
     }
 
-    /// The list of the examples of all pieces, which had the names and the text of `left.train`; their [digest](Examples::digest); and
-    /// that of the [summary](crate::DatasetSummary::digest_of) of them and of the test examples of `left`.
+    /// The list of all examples, with the names and the text of `left.train`; their [digest](Examples::digest); and the
+    /// [summary's digest](crate::DatasetSummary::digest_of) of them and the test examples of `left`.
     pub fn finish(self, left: &Splits) -> (TrainingList<'static>, String, String) {
         let (like, owners) = (&left.train, self.owners);
         let digest = self.digest;

@@ -55,7 +55,7 @@ pub enum FileStatus {
         /// Bytes needed.
         needed: u64,
     },
-    /// More than the needed bytes of content; reading ends there, so that nobody knows how many more.
+    /// More than the needed bytes of content. Reading ends there, so the number found is not known.
     Overlong {
         /// Bytes needed.
         needed: u64,

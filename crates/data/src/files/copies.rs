@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The copies that were told of: many experiments of one program read the same files.
+/// The copies that a warning has named: many experiments of one program read the same files.
 static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Warns that the file at `path` is a copy, once for each path.

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::{FolderOrigin, Manifest};
 
-/// A dataset that cannot be had, with the place and the remedy.
+/// Why a dataset cannot be loaded, with the place and the remedy.
 #[derive(Debug, Error)]
 pub enum DataError {
     /// Features and labels disagree in number.
@@ -88,7 +88,7 @@ pub enum DataError {
         /// What it has to be.
         needed: String,
     },
-    /// Another process, which reads for this one, cannot have the dataset.
+    /// Another process, which reads for this one, cannot load the dataset.
     #[error("{reason}")]
     Elsewhere {
         /// What it says.
@@ -120,7 +120,7 @@ pub enum DataError {
     /// A recording of the bearing data that has no mirror is not there.
     #[error("cwru: {} not found ({origin}); {how}", .path.display())]
     NoRecording {
-        /// Where a person gets it, and what does without it.
+        /// Where to get it, and what works without it.
         how: String,
         /// Where it is looked for.
         path: PathBuf,
@@ -249,7 +249,7 @@ fn listed(paths: &[PathBuf]) -> String {
     shown.join(" or ")
 }
 
-/// How the files of `dataset` are had.
+/// How to get the files of `dataset`.
 fn remedy(dataset: &str) -> Option<String> {
     let manifest = Manifest::by_name(dataset).ok()?;
     match &manifest.by_hand {
@@ -283,7 +283,7 @@ pub struct MirrorFailure {
 }
 
 impl DataError {
-    /// Whether files of a published dataset are not there, or links lead to where they are not.
+    /// Whether files of a published dataset are missing, or links to them are broken.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::NoRecording { .. } => true,

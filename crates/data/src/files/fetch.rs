@@ -13,7 +13,7 @@ use crate::files::regular;
 use crate::files::unfinished;
 use crate::{DataError, DataFolder, Manifest, ManifestFile, MirrorFailure};
 
-/// How the names of files begin that are being fetched.
+/// Prefix of the names of unfinished downloads.
 const UNFINISHED: &str = ".fetch-";
 
 /// How to download.
@@ -25,9 +25,9 @@ pub struct FetchOptions {
     pub connect_timeout: Duration,
     /// Longest silence in the middle of a file.
     pub read_timeout: Duration,
-    /// Slowest rate: a file of `b` bytes must be there `grace + b / bytes_per_second` after it was asked for.
+    /// Slowest rate: a file of `b` bytes must arrive within `grace + b / bytes_per_second`.
     pub bytes_per_second: u64,
-    /// Time that every file is given besides.
+    /// Time that every file has in addition.
     pub grace: Duration,
 }
 
@@ -164,7 +164,7 @@ struct Published<'a> {
     file: Option<&'a ManifestFile>,
 }
 
-/// What has to be fetched to have `file`, unless a person has to bring it.
+/// What to fetch for `file`; `None` if a person has to bring it.
 fn wants<'a>(manifest: &'a Manifest, file: &'a ManifestFile) -> Option<Published<'a>> {
     if file.is_by_hand() {
         return None;
@@ -205,7 +205,7 @@ fn present(
         {
             Err(DataError::io("read", path)(source))
         }
-        // A folder that cannot be one is told when it is to be made.
+        // If the folder cannot exist, making it reports that.
         Err(_) => Ok(None),
     }
 }

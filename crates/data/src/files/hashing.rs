@@ -1,4 +1,4 @@
-//! Hashes of what passes, and how they are written.
+//! Hashes of bytes as they are read or written.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -13,7 +13,7 @@ pub(crate) struct Hashed<T> {
 }
 
 impl<T> Hashed<T> {
-    /// Of what passes `inner`.
+    /// Hashes what passes through `inner`.
     pub(crate) fn of(inner: T) -> Self {
         Self {
             inner,
@@ -27,7 +27,7 @@ impl<T> Hashed<T> {
         self.bytes
     }
 
-    /// What they passed, and their SHA-256.
+    /// The inner reader or writer, and the SHA-256 of what passed.
     pub(crate) fn finish(self) -> (T, [u8; 32]) {
         (self.inner, self.hash.finalize().into())
     }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::DataError;
 use crate::files::{packing, regular};
 
-/// The `.json` files in `folder`, packed or not, in the order of their names; none if there is no such folder. Of a file that lies there
-/// packed and plain it is the plain one. Names that begin with a dot are left out: macOS keeps notes about other files in them.
+/// The `.json` files in `folder`, packed or not, in the order of their names; none without such a folder. If a file is
+/// there both packed and plain, the plain one is listed. Names that begin with a dot are left out: macOS keeps notes
+/// about other files in them.
 pub(crate) fn json_files(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

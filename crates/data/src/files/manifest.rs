@@ -56,7 +56,7 @@ pub struct Manifest {
     pub licence: String,
     /// The work to cite.
     pub citation: String,
-    /// Datasets whose files it is read with: they are fetched and checked along.
+    /// Other datasets whose files are needed to read it; they are fetched and checked too.
     #[serde(default)]
     pub needs: Vec<String>,
     /// How a person gets the files that have no mirror.
@@ -65,7 +65,7 @@ pub struct Manifest {
     /// Archives that are published in place of the files within.
     #[serde(default)]
     pub archives: Vec<Archive>,
-    /// Files that it can do without and whose sums nobody knows.
+    /// Optional files, whose checksums nobody knows.
     #[serde(default)]
     pub unlisted: Vec<UnlistedFile>,
     /// Its files; none if every user's are different.
@@ -96,7 +96,7 @@ pub struct Archive {
 pub struct UnlistedFile {
     /// Its name inside the dataset's folder.
     pub name: String,
-    /// Where a person gets it, and what does without it.
+    /// Where to get it, and what works without it.
     pub how: String,
 }
 
@@ -182,7 +182,7 @@ impl Manifest {
         files.chain(archives).any(|urls| !urls.is_empty())
     }
 
-    /// How many of its files are in `folder` in one form or another, right or wrong.
+    /// How many of its files are in `folder`, in any form, right or wrong.
     ///
     /// # Errors
     /// [`DataError::Io`] if the folder does not let anybody see.
@@ -212,7 +212,7 @@ impl Manifest {
         found.unwrap_or_else(|| panic!("manifest {} lacks {name}", self.name))
     }
 
-    /// What is said of the file at `path`, if it is one of those that the dataset can do without.
+    /// The entry of the optional file at `path`, if it is one.
     pub(crate) fn unlisted(&self, path: &Path) -> Option<&UnlistedFile> {
         self.unlisted.iter().find(|file| path.ends_with(&file.name))
     }
@@ -385,7 +385,7 @@ impl ManifestFile {
         self.decompressed_sha256.as_deref().or(of_file)
     }
 
-    /// Whether it has to come from a person.
+    /// Whether a person has to bring it.
     pub fn is_by_hand(&self) -> bool {
         self.urls.is_empty() && self.archive.is_none()
     }

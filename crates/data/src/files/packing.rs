@@ -61,7 +61,7 @@ impl Packing {
     /// The content of what `packed` reads, however long. Content that is cut short or fails the format's own checksum
     /// is an [`io::Error`] in the middle of reading.
     ///
-    /// Who reads takes about `most` bytes: a frame whose window asks for much more memory than that is an error.
+    /// The caller reads about `most` bytes: a frame whose window asks for much more memory than that is an error.
     pub(crate) fn content<'a>(
         self,
         packed: impl BufRead + Send + 'a,

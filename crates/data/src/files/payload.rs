@@ -29,8 +29,8 @@ pub(crate) fn open(path: &Path, limit: u64) -> io::Result<impl Read + Send + use
 /// Bytes that are reserved before anything is read.
 const ROOM: u64 = 1 << 20;
 
-/// Reads at most `limit + 1` bytes of `content`, so that an overlong content is seen but not held. The limit may be what a
-/// file announces: memory grows with what is read.
+/// Reads at most `limit + 1` bytes of `content`, so that overlong content is noticed but not held. Memory grows with
+/// what is read, so the limit may be what a file announces.
 pub(crate) fn gather(content: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let most = limit.saturating_add(1);
     let mut bytes = Vec::with_capacity(most.min(ROOM) as usize);
@@ -90,7 +90,7 @@ pub(crate) fn file_digest(path: &Path, limit: u64) -> io::Result<FileDigest> {
     Ok(sums.finish(bytes))
 }
 
-/// The content of the file at `path`, however long; who reads takes about `most` bytes.
+/// The content of the file at `path`, however long; the caller reads about `most` bytes.
 pub(crate) fn content(path: &Path, most: u64) -> io::Result<Box<dyn Read + Send>> {
     content_as(path, Packing::of(path), most)
 }
@@ -223,7 +223,7 @@ struct Damaged {
 }
 
 impl<R: Read> Bounded<R> {
-    /// Reads content, and says of packed content that cannot be read that it is damaged.
+    /// Reads content; if packed content cannot be read, the error says that it is damaged.
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let packing = self.packing;
         self.content.read(buffer).map_err(|error| match packing {

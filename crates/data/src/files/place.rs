@@ -8,10 +8,10 @@ use crate::files::packing::Packing;
 use crate::files::payload;
 use crate::files::tar_member;
 
-/// A file of its own, or one within an archive.
+/// A separate file, or one within an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
-    /// A file of its own, packed as its name says.
+    /// A separate file, packed as its name says.
     File(PathBuf),
     /// A file within a tar archive, which is packed as its name says.
     Member {
@@ -23,7 +23,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// What a person is shown: for a file in an archive, the archive's path and its name within.
+    /// What messages show: for a file in an archive, the archive's path and the file's name within.
     pub(crate) fn path(&self) -> PathBuf {
         match self {
             Self::File(path) => path.clone(),
@@ -31,7 +31,7 @@ impl Place {
         }
     }
 
-    /// How the file of its own is packed; a file in an archive is not packed but by the archive.
+    /// How a separate file is packed; a file in an archive has no packing of its own.
     pub(crate) fn packing(&self) -> Packing {
         match self {
             Self::File(path) => Packing::of(path),
@@ -39,7 +39,7 @@ impl Place {
         }
     }
 
-    /// The unpacked content, however long; who reads takes about `most` bytes.
+    /// The unpacked content, however long; the caller reads about `most` bytes.
     pub(crate) fn content(&self, most: u64) -> io::Result<Box<dyn Read + Send>> {
         match self {
             Self::File(path) => payload::content(path, most),

@@ -11,7 +11,7 @@ use crate::DataError;
 /// # Errors
 /// Those of the system, and one that says what lies there if it is no regular file.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    // It is looked at first, as the system lets whoever opens a pipe wait for somebody who writes to it.
+    // The type is checked first, because opening a pipe waits for a writer.
     check(fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
     check(file.metadata()?.file_type())?;

@@ -1,6 +1,6 @@
 //! The name that was probably meant.
 
-/// Characters from which on a text is no name with a mistake in it: the time grows with the product of both lengths.
+/// Texts of more characters are not compared: the time grows with the product of both lengths.
 const LONGEST: usize = 100;
 /// Names that are compared.
 const MOST_NAMES: usize = 10_000;

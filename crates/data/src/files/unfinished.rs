@@ -1,7 +1,7 @@
-//! Files that are being written, and what processes that were killed left of such.
+//! Files that are being written, and leftovers of processes that were killed.
 //!
-//! A file is written beside its place under a name of its own, and renamed when it is whole. Who writes holds its lock,
-//! so that others can tell it from a leftover.
+//! A file is written beside its place under another name, and renamed when it is whole. The writer holds its lock, so
+//! that others can tell it from a leftover.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-/// Where the file system has no locks: how long nobody has written to a leftover.
+/// How long a file must be unchanged to count as a leftover, on file systems without locks.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A file in `folder` that vanishes when it is dropped, and is everybody's to read as far as the process's umask lets
-/// them. Its name begins with `prefix`; [`remove_leftovers`] of that prefix spares it.
+/// A file in `folder` that is deleted when it is dropped, with the permissions that the process's umask allows. Its
+/// name begins with `prefix`; [`remove_leftovers`] of that prefix spares it.
 ///
 /// # Errors
 /// Those of the system.

@@ -14,12 +14,10 @@ pub(crate) use self::users::Lists;
 use self::watched::Watched;
 use crate::files::fault::Fault;
 
-/// What `seed` makes of all of the json `content`, in which no text, number or space between them may have more than
-/// `longest` bytes.
+/// Parses all of the json `content` with `seed`. No text, number or space in it may have more than `longest` bytes.
 ///
 /// # Errors
-/// A [`Fault`] at the byte up to which the content was taken. It quotes nothing of the content but what the seed quotes
-/// itself.
+/// A [`Fault`] at the byte up to which the content was read. It quotes only what the seed quotes.
 pub(crate) fn parse<T>(
     content: impl Read,
     longest: usize,

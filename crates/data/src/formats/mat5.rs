@@ -79,7 +79,7 @@ pub(crate) fn arrays(file: &[u8], wanted: impl Fn(&str) -> bool) -> Found<Vec<Ma
     Ok(arrays)
 }
 
-/// What the rest of a file may still ask for.
+/// What the rest of a file may still use.
 struct Room {
     /// Bytes that come from compressed elements.
     decompressed: u64,
@@ -147,7 +147,7 @@ struct Cursor {
 struct Element<'a> {
     kind: u32,
     data: &'a [u8],
-    /// Of the tag, in the file.
+    /// Offset of the tag in the file.
     offset: usize,
 }
 

@@ -106,7 +106,7 @@ impl<R: Read> NpyArray<R> {
         &self.header
     }
 
-    /// Gives `see` the next `count` elements as numbers; what it says is wrong lies at the element, whose index is told.
+    /// Gives `see` the next `count` elements as numbers. A fault of `see` names the element by its index.
     ///
     /// # Errors
     /// A [`Fault`] of `see`, or if the content cannot be read so far.
@@ -119,7 +119,7 @@ impl<R: Read> NpyArray<R> {
         self.each_element(count, |bytes| see(number(bytes, kind, big_endian)?))
     }
 
-    /// Gives `see` the next `count` elements as texts; what it says is wrong lies at the element, whose index is told.
+    /// Gives `see` the next `count` elements as texts. A fault of `see` names the element by its index.
     ///
     /// # Errors
     /// A [`Fault`] of `see`, or if the content cannot be read so far.
@@ -172,7 +172,7 @@ impl<R: Read> NpyArray<R> {
         self.content.into_inner()
     }
 
-    /// What a person calls the next element, counted from 0 as NumPy does.
+    /// What messages call the next element, counted from 0 as in NumPy.
     fn place(&self) -> String {
         let shape = &self.header.shape;
         let mut index = vec![0; shape.len()];

@@ -38,7 +38,7 @@ pub(crate) fn in_array<T>(
     made.map_err(|fault| fault.of(dataset, path.join(format!("{}.npy", excerpt(name)))))
 }
 
-/// Writes arrays one after another. Nothing but what is written decides about the bytes of the archive.
+/// Writes arrays one after another. The bytes of the archive depend only on what is written.
 pub(crate) struct NpzWriter<W> {
     file: W,
     list: Vec<u8>,
@@ -89,7 +89,7 @@ impl<W: Write + Seek> NpzWriter<W> {
         Ok(())
     }
 
-    /// Writes the list of the arrays; the file.
+    /// Writes the list of the arrays; returns the file.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         let place = self.file.stream_position()? as u32;
         self.file.write_all(&self.list)?;

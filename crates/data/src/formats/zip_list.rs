@@ -13,7 +13,7 @@ const END_64_LOCATOR: [u8; 4] = *b"PK\x06\x07";
 pub(super) const ENTRY: [u8; 4] = *b"PK\x01\x02";
 /// The end record and the longest comment after it.
 const MOST_END: u64 = 22 + 0xffff;
-/// What a field says whose value is in the record or the extra field of 64 bits.
+/// Marks a field whose value is in the record or the extra field of 64 bits.
 pub(super) const ELSEWHERE: u64 = u32::MAX as u64;
 
 /// Where the list of an archive is.
@@ -61,7 +61,7 @@ impl List {
         }
     }
 
-    /// The entries that the archive `file` lists, in their order; what is wrong is the last that is told.
+    /// The entries that the archive `file` lists, in order. An error ends the list.
     ///
     /// # Errors
     /// A [`Fault`] if `file` cannot be read.
@@ -95,7 +95,7 @@ fn wide_end(file: &mut (impl Read + Seek), place: u64) -> Result<(u64, u64), Fau
 /// What the list says of an entry.
 pub(crate) struct Entry {
     pub(crate) name: String,
-    /// Where the list speaks of it, for [`entry_at`].
+    /// Its place in the list, for [`entry_at`].
     pub(crate) listed: u64,
     /// Bytes of the unpacked content.
     pub(crate) size: u64,

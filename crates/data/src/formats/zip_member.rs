@@ -100,11 +100,11 @@ fn is_deflated(entry: &Entry, packed: u64) -> Result<bool, String> {
     }
 }
 
-/// The content of an entry, summed up as it is read.
+/// The content of an entry, whose checksum is computed as it is read.
 pub(crate) struct ZipMember<'f> {
     content: Box<dyn Read + 'f>,
     sum: Crc,
-    /// How many were read.
+    /// Bytes read so far.
     bytes: u64,
     start: u64,
     entry: Entry,

@@ -1,4 +1,4 @@
-//! Bytes with their checksums set right: a fuzzer does not guess sums, and behind them are parsers as well.
+//! Repairs checksums: a fuzzer cannot guess them, and the parsers behind them must be tested as well.
 
 use std::io::Write;
 

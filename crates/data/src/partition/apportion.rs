@@ -29,7 +29,7 @@ pub(super) fn apportion(total: usize, weights: &[f64], least: usize) -> Vec<usiz
     parts
 }
 
-/// Has every client of `clients` take as many of `examples` as `sizes` says, one client after another.
+/// Gives each of `clients` as many of `examples` as `sizes` says, one client after another.
 ///
 /// # Panics
 /// If there are fewer examples.

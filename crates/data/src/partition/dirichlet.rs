@@ -127,7 +127,7 @@ impl Strategy for Dirichlet {
 }
 
 impl Dirichlet {
-    /// Counts `[C][N]` of a draw that satisfies everyone, or none within `draws`.
+    /// Counts `[C][N]` of the first draw that gives every client enough; `None` if `draws` draws do not.
     fn draw(
         &self,
         alpha: f64,
@@ -204,7 +204,8 @@ fn dealt(
     shards
 }
 
-/// Gives every client at least `least` examples, which are there to give: random ones of whoever holds the most at the time.
+/// Gives every client at least `least` examples; there must be enough. They are drawn from the client that then has the
+/// most.
 fn top_up(shards: &mut [Vec<u32>], least: usize, rng: &mut ChaCha8Rng) {
     let sizes = shards.iter().enumerate();
     let mut holders: BinaryHeap<(usize, Reverse<usize>)> = sizes

@@ -1,4 +1,4 @@
-//! `explicit`: the experimenter says who gets how much of what.
+//! `explicit`: the settings say how many examples of each label each client gets.
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;

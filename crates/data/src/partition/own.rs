@@ -1,11 +1,11 @@
-//! Partitions of a program's own.
+//! Partitions that a user's program adds.
 
 use meshfold_own::{OwnKind, OwnPart};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Labelled, PartitionError, Shard, Strategy};
 
-/// A way of dealing examples of a program's own.
+/// A way of dealing examples that a user's program adds.
 pub trait OwnPartition: Send + Sync {
     /// The examples of each client. Every client has one, and no example has two clients; some may be left out.
     ///

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Whose each of `M` examples is.
+/// The owner of each of `M` examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owners<'a> {
     /// The owner of each example, `[M]`.

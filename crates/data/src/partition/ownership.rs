@@ -61,7 +61,7 @@ impl Partition {
         })
     }
 
-    /// Makes `held_out`, indices into the same examples, the test set; `None` makes it that of the dataset.
+    /// Makes `held_out`, indices into the same examples, the test set; with `None` the dataset's own test set stays.
     ///
     /// # Errors
     /// [`PartitionError::HeldOutRange`] or [`PartitionError::HeldOutShared`].
@@ -91,7 +91,7 @@ impl Partition {
         self.shards.len()
     }
 
-    /// All clients made one, which holds their examples in their order.
+    /// Merges all clients into one, which holds their examples in order.
     #[must_use]
     pub fn merged(self) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Partition {
         self.shards[client].first()
     }
 
-    /// What `of` says of the client of each example, `[M]`; `nobody` of those that no client has.
+    /// `of(client)` for the client of each example, `[M]`; `nobody` for examples of no client.
     pub fn per_example<T: Copy>(&self, nobody: T, of: impl Fn(usize) -> T) -> Vec<T> {
         let mut all = vec![nobody; self.examples];
         for (client, shard) in self.shards.iter().enumerate() {
@@ -133,8 +133,9 @@ impl Partition {
         self.held_out.as_deref()
     }
 
-    /// What is left for somebody who has the examples of the clients that `keeps` names alone, and calls them by their places
-    /// among these, in their order; the other clients have none. Also those examples, ascending.
+    /// The partition as seen by a process that holds only the examples of the clients that `keeps` accepts. Examples
+    /// are renumbered by their places among these, and all other clients are empty. Also returns these examples,
+    /// ascending.
     #[must_use]
     pub fn of_clients(&self, keeps: impl Fn(usize) -> bool) -> (Self, Vec<u32>) {
         let kept = || (0..self.clients()).filter(|client| keeps(*client));

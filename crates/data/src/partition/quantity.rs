@@ -1,4 +1,4 @@
-//! `quantity`: clients differ in how much they have, not in what.
+//! `quantity`: clients differ in how many examples they have, not in which labels.
 
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;

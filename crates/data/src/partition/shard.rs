@@ -103,7 +103,7 @@ impl Taken {
         Self(vec![0; examples.div_ceil(64)])
     }
 
-    /// Takes those of `run`; the first of them that is taken already, if there is one.
+    /// Takes the examples of `run`. Returns the first that was taken before, if any.
     pub(super) fn take(&mut self, run: Range<u32>) -> Option<u32> {
         let mut index = run.start;
         while index < run.end {

@@ -1,4 +1,5 @@
-//! `two_label_power_law`: two labels per client, numbers of examples heavy-tailed, a test set of everybody's tenths.
+//! `two_label_power_law`: two labels per client, heavy-tailed numbers of examples, and a tenth of every client's
+//! examples as the test set.
 
 use std::mem;
 

@@ -1,4 +1,4 @@
-//! What is published of datasets, and what the papers say of them, against the files.
+//! The published figures of datasets, and those in the papers, against the files.
 
 use std::collections::BTreeSet;
 

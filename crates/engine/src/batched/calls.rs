@@ -1,4 +1,4 @@
-//! Calls of the model: which rows go together, what they are given, and what they give.
+//! Calls of the model: grouping rows, preparing the arguments, and reading the results.
 
 use super::Batched;
 use crate::blocked::evaluation::distinct::block;
@@ -17,14 +17,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Examples of a row that go through a model at once, at most; the pieces of a larger batch come one after the other.
+/// The most examples of a row in one call; a larger batch is cut into pieces.
 pub(crate) const PIECE: usize = 2048;
-/// Examples of all rows that go through a model at once, about.
+/// About how many examples of all rows go through a model at once.
 pub(super) const PASSES: usize = 16384;
-/// Floats of the models of one call, about: 256 MiB.
+/// About how many floats the models of one call have: 256 MiB.
 const FLOATS: usize = 1 << 26;
 
-/// How many rows of `width` floats go through a model at once, each with `batch` examples.
+/// How many rows of `width` floats, each with `batch` examples, go in one call.
 pub(crate) fn rows_of_a_call(batch: usize, width: usize) -> usize {
     let by_examples = PASSES / batch.clamp(1, PIECE);
     by_examples.min(FLOATS / width.max(1)).max(1)
@@ -34,7 +34,7 @@ pub(crate) fn rows_of_a_call(batch: usize, width: usize) -> usize {
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) size: usize,
-    /// Which of all rows they are, ascending.
+    /// Their indices among all rows, ascending.
     pub(super) places: Vec<usize>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn groups(sizes: impl Iterator<Item = (usize, usize)>) -> Vec<Group> 
 }
 
 impl Group {
-    /// The rows of `width` floats in blocks of about one size, each for one call.
+    /// Splits the rows, of `width` floats, into blocks of nearly equal size, one per call.
     pub(super) fn blocks(&self, width: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let rows = self.places.len();
         let calls = rows.div_ceil(rows_of_a_call(self.size, width)).max(1);
@@ -62,7 +62,7 @@ impl Group {
     }
 }
 
-/// What a call gave: the losses and gradients of some rows.
+/// The result of a call: the losses and gradients of some rows.
 #[derive(Debug)]
 pub(super) enum Taken<'a> {
     /// As the model returned them.
@@ -102,11 +102,11 @@ impl Taken<'_> {
 }
 
 impl Batched {
-    /// Calls `take` with the losses and gradients of `rows` `[_, P_pad]` of `models` on the examples `indices` of each, of which
-    /// all have as many.
+    /// Calls `take` with the losses and gradients of the rows `rows` of `models` `[_, P_pad]`, each on its examples
+    /// `indices`; all have the same number.
     ///
     /// # Errors
-    /// Those of the model and of `take`.
+    /// Errors of the model and of `take`.
     pub(super) fn call(
         &self,
         context: Context<'_>,
@@ -162,7 +162,7 @@ impl Batched {
         model.gradients(lent, examples, &labels, take)
     }
 
-    /// The examples `indices` of each row, of which all have as many; a single list is of examples that all rows see.
+    /// The examples `indices` of each row, the same number for all; a single list is for all rows.
     pub(super) fn examples(&self, examples: &Examples, indices: &[&[u32]]) -> LentExamples {
         let (batch, width) = (indices.first().map_or(0, |all| all.len()), examples.width());
         let mut values = vec![0.0; indices.len() * batch * width];
@@ -183,7 +183,7 @@ impl Batched {
     }
 }
 
-/// The rows `rows`, ascending, of `models` `[_, width]`, copied only where they do not follow each other.
+/// The rows `rows`, ascending, of `models` `[_, width]`; copied only if they are not consecutive.
 pub(super) fn lend(models: Arc<RowMemory>, width: usize, rows: &[usize]) -> LentRows {
     let copied = match block(&models, width, rows) {
         Cow::Borrowed(_) => None,

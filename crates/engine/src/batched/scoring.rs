@@ -13,7 +13,7 @@ use crate::training::context::{Context, no_validation};
 use crate::training::score::{Score, Split};
 use std::sync::Arc;
 
-/// Examples that go through each of few models at once, and through each of many.
+/// Examples per model in one call: the lower bound applies to many models, the upper one to few.
 const EXAMPLES: std::ops::RangeInclusive<usize> = 64..=1024;
 
 impl Batched {
@@ -59,7 +59,7 @@ impl Batched {
         Ok(distinct.which.iter().map(score).collect())
     }
 
-    /// Loss and accuracy of row `i` on the training shard of client `clients[i]`; shards of one size go together.
+    /// Loss and accuracy of row `i` on the training shard of client `clients[i]`. Shards of the same size share calls.
     fn scores_on_shards(
         &self,
         context: Context<'_>,
@@ -96,7 +96,7 @@ impl Batched {
         Ok(scores)
     }
 
-    /// Adds to `outcomes` `[R]` what the rows `lent` make of `examples`.
+    /// Adds the scores of the rows `lent` on `examples` to `outcomes` `[R]`.
     fn judge(
         &self,
         context: Context<'_>,
@@ -131,7 +131,7 @@ impl Batched {
     }
 }
 
-/// The labels of examples, `[B]` where all rows see the same, else `[R, B]`.
+/// The labels of examples: `[B]` if all rows see the same examples, else `[R, B]`.
 #[derive(Debug, Clone, Copy)]
 enum Labels<'a> {
     Same(&'a [u16]),

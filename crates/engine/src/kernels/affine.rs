@@ -1,4 +1,4 @@
-//! The forward product of a dense layer, `Y = X · W + b`, and of a convolution, whose windows are rows that overlap.
+//! The forward product of a dense layer, `Y = X · W + b`, and of a convolution, if its windows are overlapping rows.
 
 use super::column_subset::{ColumnSubset, EveryTerm, Indexed, SumTerms};
 use super::multiply::{Multiply, ProductKernel};
@@ -10,7 +10,7 @@ use pulp::Simd;
 /// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`.
 ///
 /// `x` is `[rows, inner]` with rows `x_stride` apart, `w` `[inner, columns]` without gaps, `y` `[rows, columns]` with rows
-/// `y_stride` apart. Where there is a `subset` of the columns of `x`, the sums are over those.
+/// `y_stride` apart. If there is a `subset` of the columns of `x`, the sums are over these alone.
 #[derive(Debug)]
 pub(crate) struct Affine<'a> {
     pub(crate) x: &'a [f32],
@@ -61,7 +61,7 @@ impl ProductKernel for Affine<'_> {
 }
 
 impl Affine<'_> {
-    /// Sums over `count` terms, which are within `x` and `w` as `compute` has asserted.
+    /// Sums over `count` terms; `compute` has asserted that they are within `x` and `w`.
     #[inline(always)]
     fn over<S, M, T>(self, simd: S, multiply: M, terms: T, count: usize)
     where

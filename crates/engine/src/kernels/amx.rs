@@ -1,13 +1,14 @@
-//! Intel's AMX: a unit that multiplies tiles of 16 by 16 pairs of numbers in bfloat16, and its numbers in steps.
+//! Intel's AMX, a unit that multiplies tiles of 16 by 16 pairs of bfloat16 numbers, and an emulation with the same
+//! bits.
 //!
-//! The unit adds the products of a block of 16 pairs from zero on, those of first and of second numbers apart, and then adds both
-//! sums to what there is.
+//! For a block of 16 pairs the unit sums the products of the first numbers and those of the second numbers separately,
+//! each from zero. Then it adds both sums to the sum so far.
 
 use super::pairs::{EmulatedPairs, Pairing};
 #[cfg(target_arch = "x86_64")]
 pub(super) use chip::{Chip, has_unit};
 
-/// Most rows of a tile, and places of a row.
+/// The most rows of a tile, and the most places of a row.
 pub(super) const SIDE: usize = 16;
 
 /// Registers of the unit.
@@ -30,8 +31,8 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Four tiles of `rows` rows and `columns` columns of sums over blocks of `depth` pairs: 0 to 3 hold them, row by row, 4 and 5 the
-    /// factors of their rows, 6 and 7 those of their columns.
+    /// Registers for two by two tiles of sums, `rows` by `columns` each, over blocks of `depth` pairs: 0 to 3 hold the
+    /// sums, row by row, 4 and 5 the factors of their rows, 6 and 7 the factors of their columns.
     pub(super) fn square(rows: usize, columns: usize, depth: usize) -> Self {
         let (sums, of_rows, of_columns) = ((rows, columns), (rows, depth), (depth, columns));
         Self::of([
@@ -39,8 +40,9 @@ impl Shape {
         ])
     }
 
-    /// Tiles of a gradient, sums over blocks of `depth` pairs, and of a product of `rows` rows with the weights that it moves: 0 and 1
-    /// hold the former or the weights, 2 and 3 their factors, 4 and 5 sums of the product, 6 and 7 factors of their rows.
+    /// Registers for a gradient, summed over blocks of `depth` pairs, and for a product of `rows` rows with the weights
+    /// that it updates: 0 and 1 hold tiles of the gradient or the weights, 2 and 3 the factors of the gradient, 4 and 5
+    /// sums of the product, 6 and 7 the factors of their rows.
     pub(super) fn of_step(depth: usize, rows: usize) -> Self {
         let (whole, of_rows) = ((SIDE, SIDE), (rows, SIDE));
         Self::of([
@@ -72,10 +74,11 @@ impl Shape {
     }
 }
 
-/// What multiplies tiles. `REGISTER` is below 8; strides are in floats.
+/// A unit that multiplies tiles. `REGISTER` is below 8; strides are in floats.
 ///
 /// # Safety of its methods
-/// The rows of the register are within the allocation that they are read from or written to, and the processor has what the type needs.
+/// The rows of the register are within the allocation that is read or written, and the processor has the instructions
+/// that the type needs.
 pub(crate) trait Unit: Default {
     /// Shapes the registers.
     unsafe fn shape(&mut self, shape: &Shape);
@@ -186,8 +189,8 @@ mod chip {
         }
     }
 
-    /// A tile transposed in registers: first squares of four numbers, then the squares. No closure stands here: code that has no
-    /// AVX-512 would call it.
+    /// Transposes a tile in registers: first within squares of four numbers, then the squares. It has no closures,
+    /// since a closure would be compiled without AVX-512.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn transposed(tile: &[Row; SIDE]) -> [Row; SIDE] {
@@ -263,23 +266,23 @@ mod chip {
         *HAS
     }
 
-    /// Asks the system for the registers: their contents are kept for those alone who asked.
+    /// Asks the system for the registers: it saves them only for processes that have asked.
     #[cfg(target_os = "linux")]
     fn permitted() -> bool {
         const ARCH_REQ_XCOMP_PERM: libc::c_long = 0x1023;
         const TILE_DATA: libc::c_long = 18;
-        // SAFETY: the call changes what the system keeps of this process, and nothing else.
+        // SAFETY: the call only changes which registers the system saves for this process.
         unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0 }
     }
 
-    /// Other systems are not asked.
+    /// On other systems the unit is not used.
     #[cfg(not(target_os = "linux"))]
     fn permitted() -> bool {
         false
     }
 }
 
-/// The unit's numbers, worked out by other instructions.
+/// The unit, emulated bit by bit with other instructions.
 #[derive(Debug)]
 pub(crate) struct Emulated {
     shape: Shape,
@@ -339,7 +342,7 @@ impl Unit for Emulated {
             for pair in 0..pairs {
                 let a = halves(self.registers[A][row][pair]);
                 for column in 0..SIDE {
-                    // A product of two numbers of eight digits is exact.
+                    // The product of two numbers with eight significant bits is exact.
                     let b = halves(self.registers[B][pair][column]);
                     first[column] += a.0 * b.0;
                     second[column] += a.1 * b.1;
@@ -363,7 +366,7 @@ impl Unit for Emulated {
     }
 }
 
-/// The numbers of a pair.
+/// The first and the second number of a pair.
 #[inline(always)]
 fn halves(pair: f32) -> (f32, f32) {
     let bits = pair.to_bits();

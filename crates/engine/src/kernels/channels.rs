@@ -1,10 +1,10 @@
-//! Loops over the places of a grid, `[places, channels]`, that keep what belongs to a channel in registers.
+//! Loops over the places of a grid, `[places, channels]`, that keep the numbers of a channel in registers.
 
 use super::fused::fused;
 use super::mask::first_lanes;
 use pulp::{MemMask, Simd, WithSimd};
 
-/// Places that are summed side by side, so that no sum waits for the one before.
+/// Number of interleaved sums over places, so that no addition waits for the one before.
 const SIDE: usize = 4;
 
 /// `sums[c] = Σ_p x[p, c]`.
@@ -65,7 +65,7 @@ pub(super) struct Lane<S: Simd> {
 }
 
 impl<S: Simd> Lane<S> {
-    /// All vectors of `channels` channels; of the last, those lanes that there are.
+    /// All vectors of `channels` channels; the last may have fewer lanes.
     #[inline(always)]
     pub(super) fn all(simd: S, channels: usize) -> impl Iterator<Item = Self> {
         (0..channels).step_by(S::F32_LANES).map(move |first| Self {
@@ -76,7 +76,7 @@ impl<S: Simd> Lane<S> {
         })
     }
 
-    /// Its numbers at float `at` of `from`.
+    /// Loads its numbers from float `at` of `from` on.
     ///
     /// # Safety
     /// The lanes that there are are within `from`.
@@ -118,7 +118,7 @@ impl<S: Simd> Lane<S> {
         unsafe { self.store(per_channel, self.first, values) }
     }
 
-    /// `N` sums over `places` places: `term` adds to them what the place gives whose numbers begin at a float.
+    /// `N` sums over `places` places. `term` adds the terms of one place, given the float where its numbers begin.
     #[inline(always)]
     fn sums<const N: usize>(
         &self,
@@ -140,7 +140,7 @@ impl<S: Simd> Lane<S> {
     }
 }
 
-/// The places of grids of `channels` channels.
+/// The number of places in `grids`, which have `channels` channels.
 #[inline(always)]
 fn places(grids: &[&[f32]], channels: usize) -> usize {
     let size = grids[0].len();

@@ -1,4 +1,4 @@
-//! A part of the columns of a matrix: products over pixels that differ from image to image leave out those that do not.
+//! A subset of the columns of a matrix: products over pixels leave out those that are the same in all images.
 
 use std::iter::from_fn;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ColumnSubset<'a> {
     columns: &'a [u32],
-    /// The column that counts as the first.
+    /// The column that counts as column 0.
     first: u32,
 }
 
@@ -16,7 +16,7 @@ impl<'a> ColumnSubset<'a> {
         Self { columns, first: 0 }
     }
 
-    /// What it has of columns `range`, counted from where that begins.
+    /// Its columns within `range`, counted from the start of `range`.
     pub(crate) fn part(self, range: Range<usize>) -> Self {
         let place = |bound: usize| {
             let bound = self.first as usize + bound;
@@ -44,14 +44,14 @@ impl<'a> ColumnSubset<'a> {
     }
 }
 
-/// The listed columns, or if there is no list all below `inner`, as stretches of at most `most` neighbours in ascending order.
+/// The columns of `subset`, or else all below `inner`, in ascending order as ranges of at most `most` neighbours.
 #[inline(always)]
 pub(super) fn stretches(
     subset: Option<ColumnSubset<'_>>,
     inner: usize,
     most: usize,
 ) -> impl Iterator<Item = Range<usize>> {
-    // The column where the next one begins, or its place in the list.
+    // The column where the next range begins, or its place in the list.
     let mut next = 0;
     from_fn(move || {
         let Some(subset) = subset else {
@@ -77,14 +77,14 @@ pub(super) trait SumTerms: Copy {
     /// There are more than `k` terms.
     unsafe fn at(self, k: usize) -> usize;
 
-    /// How many numbers on the terms from `from` on begin, and they counted from there.
+    /// The terms from `from` on: the number of the row to count from, and the terms counted from there.
     ///
     /// # Safety
-    /// There are `from` terms or more.
+    /// There are at least `from` terms.
     unsafe fn after(self, from: usize) -> (usize, Self);
 }
 
-/// One after another.
+/// Every number of the row is a term.
 #[derive(Clone, Copy)]
 pub(super) struct EveryTerm;
 
@@ -100,7 +100,7 @@ impl SumTerms for EveryTerm {
     }
 }
 
-/// Those of a list.
+/// The numbers at the columns of a list are the terms.
 #[derive(Clone, Copy)]
 pub(super) struct Indexed {
     columns: *const u32,

@@ -1,7 +1,7 @@
-//! The product of a convolution, without its windows ever being copied out.
+//! The product of a convolution, computed without copying out its windows.
 //!
-//! In a grid with channels innermost, a row of a window is one run of floats, and neighbouring windows of a line are rows
-//! of a matrix that overlap: a fixed number of floats apart.
+//! In a grid with channels innermost, a row of a window is one run of floats. Neighbouring windows of a line are then
+//! overlapping rows of a matrix, a fixed number of floats apart.
 
 use super::column_subset::EveryTerm;
 use super::multiply::{Multiply, ProductKernel};

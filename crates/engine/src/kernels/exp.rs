@@ -1,6 +1,6 @@
 //! The exponential function in plain arithmetic, so that loops over it vectorise.
 
-/// `e^x` to about 2 units in the last place; 0 below −87.3, the largest finite power above 88.
+/// `e^x` to about 2 units in the last place; 0 for `x` below −87.3, and constant and finite for `x` above 88.
 ///
 /// # Source
 /// Cephes `expf` (Moshier): argument reduction by ln 2 in two parts and a polynomial of degree 5. The libm of the

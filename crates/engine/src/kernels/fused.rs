@@ -3,9 +3,9 @@
 use pulp::bytemuck::cast;
 use pulp::{Scalar128b, Simd};
 
-/// The vectors on which a fused multiply-add is worked out in double precision.
+/// The vectors whose fused multiply-adds are emulated in double precision.
 ///
-/// The functions of C libraries that do the same take one number at a time, and not all of them round correctly.
+/// The functions of C libraries for this take one number at a time, and not all of them round correctly.
 pub(super) const IN_DOUBLE: Scalar128b = Scalar128b;
 
 /// Whether `S` is the type of [`IN_DOUBLE`]: of all that kernels are compiled for, it alone has vectors of four numbers and sixteen
@@ -28,8 +28,8 @@ pub(super) fn fused<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::
     simd.mul_add_e_f32s(a, b, c)
 }
 
-/// `a · b + c`, rounded once. The product of two numbers is exact in double precision, and of the sum only the rounding to
-/// double precision may spoil the rounding that follows.
+/// `a · b + c`, rounded once. The product is exact in double precision, but the sum is rounded to double precision and
+/// then to single precision. If this may differ from rounding once, the lanes are recomputed.
 #[inline(always)]
 fn in_double(a: Lanes, b: Lanes, c: Lanes) -> Lanes {
     let mut sums = [0f64; LANES];
@@ -46,29 +46,29 @@ fn in_double(a: Lanes, b: Lanes, c: Lanes) -> Lanes {
     sums.map(|sum| sum as f32)
 }
 
-/// Apart from the loops, in each of which it would stand several times.
+/// Not inlined: loops would otherwise contain several copies of it.
 #[cold]
 #[inline(never)]
 fn each_rounded_once(a: Lanes, b: Lanes, c: Lanes) -> Lanes {
     std::array::from_fn(|lane| rounded_once(a[lane], b[lane], c[lane]))
 }
 
-/// Whether `sum` lies halfway between two numbers of single precision, as far as these have 24 digits: then what was lost
-/// when it was rounded decides. Numbers that may have fewer digits are all in doubt, but for zero.
+/// Whether `sum` lies halfway between two normal f32 numbers: then what was lost in rounding it decides. For sums that
+/// may be subnormal in f32 it is always true, except for zero.
 #[inline(always)]
 fn may_be_rounded_twice(sum: f64) -> bool {
     const DIGITS_LOST: u32 = 0x1FFF_FFFF;
     const HALF: u32 = 0x1000_0000;
-    /// The upper half of the least number that has all digits, 2^-126.
+    /// The upper half of the bits of 2^-126, the least normal f32 number.
     const SMALL: u32 = 0x3810_0000;
     let (high, low) = ((sum.to_bits() >> 32) as u32, sum.to_bits() as u32);
-    // Doubled, the sign is gone; shifted, zero is the largest of signed numbers and what is small the least.
+    // Doubling drops the sign. The addition makes zero the largest signed number, and small numbers the least.
     let shifted = |high: u32| high.wrapping_mul(2).wrapping_add(i32::MAX as u32) as i32;
     (low & DIGITS_LOST == HALF) | (shifted(high) <= shifted(SMALL))
 }
 
-/// `a · b + c` by way of a sum in double precision that is rounded to odd: its last digit says whether anything was lost, so
-/// that it is never halfway where the sum is not.
+/// `a · b + c` from a sum in double precision that is rounded to odd: its last bit says whether anything was lost, so
+/// that it is halfway only if the exact sum is.
 ///
 /// # Source
 /// Boldo and Melquiond, Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd, 2008.
@@ -80,7 +80,7 @@ fn rounded_once(a: f32, b: f32, c: f32) -> f32 {
     let lost = (product - (sum - added)) + (c - added);
     let inexact = u64::from(lost.abs() > 0.0).wrapping_neg();
     let bits = sum.to_bits();
-    // All ones if the sum was rounded away from zero, which is taken back.
+    // All ones if the sum was rounded away from zero; then one unit is subtracted.
     let away = (((bits ^ lost.to_bits()) as i64) >> 63) as u64;
     f64::from_bits(bits.wrapping_add(away & inexact) | (inexact & 1)) as f32
 }
@@ -94,7 +94,7 @@ mod tests {
     use crate::kernels::{Affine, SumStart};
     use crate::network::precision::Precision;
 
-    /// Numbers that try the rounding: of all sizes, with few digits and with many, and those at the ends.
+    /// Numbers that test the rounding: of all sizes, with few and with many bits, and the extremes.
     fn trying() -> Vec<f32> {
         let mut bits = 0x9E37_79B9u32;
         let mut next = || {
@@ -189,7 +189,7 @@ mod tests {
         ] {
             assert_eq!(in_double([a; LANES], [b; LANES], [c; LANES]), [want; LANES]);
         }
-        // A product of 48 digits that ends 2^-47 above halfway, beside a sum 2^30 times as large.
+        // A product of 48 bits that ends 2^-47 above halfway, beside a sum 2^30 times as large.
         let (a, b) = (
             1.0 + f32::EPSILON,
             (1.0 - f32::EPSILON / 2.0) * 2f32.powi(-24),
@@ -204,7 +204,7 @@ mod tests {
     fn every_set_gives_the_chain_of_fused_multiply_adds() {
         let (rows, inner, columns) = (13, 70, 37);
         let (mut x, w) = (numbers(rows * inner, 1), numbers(inner * columns, 2));
-        // Numbers of few digits, whose sums are often halfway, and such as have none at all.
+        // Numbers with few bits, whose sums are often halfway, and numbers without any.
         for (at, x) in x.iter_mut().enumerate() {
             match at % 3 {
                 0 => *x = x.signum(),

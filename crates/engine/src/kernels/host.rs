@@ -17,7 +17,7 @@ pub(crate) fn mean(cpu: &Cpu, from: &[f32], weights: &[f64], to: &mut [f32]) {
     mean_of(cpu, &rows, weights, to);
 }
 
-/// The same of rows that lie anywhere, each `[width]`.
+/// As [`mean`], for rows `[width]` that need not be consecutive.
 pub(crate) fn mean_of(cpu: &Cpu, from: &[&[f32]], weights: &[f64], to: &mut [f32]) {
     let width = to.len();
     assert_eq!(from.len(), weights.len(), "one weight per row");
@@ -122,7 +122,7 @@ pub(crate) fn scale_rows(cpu: &Cpu, to: &mut [f32], scales: &[f32], width: usize
     });
 }
 
-/// `row_i *= min(1, longest / ‖row_i‖)`, where rows that are not longer keep their bits.
+/// `row_i *= min(1, longest / ‖row_i‖)`; rows of at most this length keep their bits.
 pub(crate) fn shorten(cpu: &Cpu, rows: &mut [f32], longest: f32, width: usize) {
     let scale = |square: f64| match square.sqrt() {
         norm if norm > f64::from(longest) => (f64::from(longest) / norm) as f32,
@@ -133,7 +133,7 @@ pub(crate) fn shorten(cpu: &Cpu, rows: &mut [f32], longest: f32, width: usize) {
     scale_rows(cpu, rows, &scales, width);
 }
 
-/// What a heavy-ball step works on, each `[R, width]`.
+/// The operands of a heavy-ball step, each `[R, width]`.
 pub(crate) struct HeavyBallRows<'a> {
     pub(crate) models: &'a mut [f32],
     pub(crate) velocities: &'a mut [f32],

@@ -32,7 +32,7 @@ enum Set {
     Portable(Fused),
 }
 
-/// Where products in tiles come from. All give the same bits.
+/// How products in tiles are computed. All ways give the same bits.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy)]
 enum Tiles {
@@ -42,16 +42,16 @@ enum Tiles {
     Emulated,
 }
 
-/// Where portable code has its fused multiply-adds from. All give the same bits.
+/// How portable code computes fused multiply-adds. All ways give the same bits.
 #[derive(Debug, Clone, Copy)]
 enum Fused {
-    /// Instructions that this processor turns out to have.
+    /// By instructions that were found on this processor.
     #[cfg(target_arch = "x86_64")]
     Found(pulp::x86::V3),
-    /// Instructions that every processor of the architecture has.
+    /// By instructions that every processor of the architecture has.
     #[cfg(not(target_arch = "x86_64"))]
     Always,
-    /// Sums in double precision.
+    /// By sums in double precision.
     InDouble,
 }
 
@@ -93,7 +93,7 @@ impl Set {
         }
     }
 
-    /// What this processor has, the widest first.
+    /// The sets of this processor, the widest first.
     fn available() -> Vec<Self> {
         let mut sets = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -112,7 +112,7 @@ impl Set {
         sets
     }
 
-    /// Sets that this processor has not all instructions of, but whose numbers it can work out.
+    /// Sets that this processor lacks but can emulate with the same bits.
     fn in_steps() -> Vec<Self> {
         #[cfg(target_arch = "x86_64")]
         if let Some(simd) = pulp::x86::V4::try_new() {
@@ -141,7 +141,7 @@ impl Instructions {
         Set::available().into_iter().map(Self).collect()
     }
 
-    /// Every set that this processor has, those that it works out in steps, and portable code as it is where no instruction fuses.
+    /// Every set that this processor has or emulates, and portable code as on processors without fused instructions.
     #[cfg(test)]
     pub(crate) fn every() -> Vec<Self> {
         let mut sets = Set::available();
@@ -170,8 +170,8 @@ impl Instructions {
         }
     }
 
-    /// Computes a product of operands of `precision`: in bfloat16 they come in pairs. Inlined, its code for every set would stand in
-    /// each unit of code that has a product of this kind.
+    /// Computes a product of operands of `precision`; in bfloat16 they come in pairs. Not inlined, as every caller
+    /// would contain the code for every set.
     #[inline(never)]
     pub(crate) fn multiply(self, precision: Precision, product: impl ProductKernel) {
         match (precision, self.0) {
@@ -187,7 +187,7 @@ impl Instructions {
             }
             #[cfg(target_arch = "x86_64")]
             (Precision::Bf16, Set::AmxBf16(simd, Tiles::Emulated)) => {
-                // SAFETY: the steps need nothing.
+                // SAFETY: the emulation needs no instructions.
                 let tiles = unsafe { multiply::Tiles::<amx::Emulated>::new() };
                 tiles.compute_apart(simd, product);
             }
@@ -199,8 +199,8 @@ impl Instructions {
         }
     }
 
-    /// Portable code takes the instructions of a set as wide as it is: the numbers of products are the same. So are those of pairs,
-    /// for which wider vectors gain nothing.
+    /// Portable code uses the instructions of a set with equally wide vectors. Products have the same bits either way,
+    /// also those of pairs.
     #[inline]
     fn multiply_by(self, multiply: impl Multiply, product: impl ProductKernel) {
         match self.0 {
@@ -243,7 +243,7 @@ impl Instructions {
         precision == Precision::Bf16 && has
     }
 
-    /// Whether the set has an instruction for products of `precision`; else their numbers are worked out by others.
+    /// Whether the set has an instruction for products of `precision`, so that they need no emulation.
     fn multiplies(self, precision: Precision) -> bool {
         #[cfg(target_arch = "x86_64")]
         let in_one = matches!(self.0, Set::Avx512Bf16(_) | Set::AmxBf16(..));
@@ -280,7 +280,7 @@ impl Instructions {
     }
 }
 
-/// A kernel in portable code, whatever the instructions that it is compiled for.
+/// Runs a kernel with the vectors of portable code, whatever instructions it is compiled for.
 #[cfg(target_arch = "x86_64")]
 struct InPortableCode<K>(K);
 
@@ -303,8 +303,8 @@ impl fmt::Display for Instructions {
 impl FromStr for Instructions {
     type Err = EngineError;
 
-    /// Reads `amx-bf16`, `avx512-bf16`, `avx512`, `avx2`, `neon` or `portable`; a set that the processor lacks is an error, but for
-    /// `amx-bf16`, whose numbers AVX-512 works out in steps.
+    /// Reads `amx-bf16`, `avx512-bf16`, `avx512`, `avx2`, `neon` or `portable`. A set that the processor lacks is an
+    /// error, except `amx-bf16`, which AVX-512 can emulate.
     fn from_str(text: &str) -> Result<Self, EngineError> {
         Set::available()
             .into_iter()
@@ -390,7 +390,8 @@ mod tests {
             .collect()
     }
 
-    /// Portable code with and without fused multiply-adds, tiles with and without the unit; and all sets about the same.
+    /// Portable code with and without fused multiply-adds has the same bits, as have tiles with and without the unit;
+    /// all sets have nearly the same numbers.
     #[test]
     fn a_set_gives_the_same_models_in_all_its_ways() {
         let mlp = Model::Mlp(Mlp {

@@ -3,7 +3,8 @@
 use crate::cpu::Cpu;
 use rayon::prelude::*;
 
-/// Sets all but the `count` parameters of largest magnitude of each row of `width` floats to zero. Of equal ones the first are kept.
+/// Keeps the `count` parameters of largest magnitude in each row of `width` floats, and sets the others to zero. Of
+/// equal ones the first are kept.
 pub(crate) fn keep_largest(cpu: &Cpu, rows: &mut [f32], width: usize, count: usize) {
     if count >= width {
         return;
@@ -30,7 +31,7 @@ fn keep(row: &mut [f32], count: usize, magnitudes: &mut Vec<u32>) {
         row.fill(0.0);
         return;
     }
-    // The bits of floats that are not negative are in the order of the floats.
+    // The bits of nonnegative floats have the order of the floats.
     let magnitude = |value: &f32| value.abs().to_bits();
     magnitudes.clear();
     magnitudes.extend(row.iter().map(magnitude));

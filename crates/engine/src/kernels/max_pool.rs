@@ -4,8 +4,8 @@ use super::channels::Lane;
 use crate::network::layer::MaxPool;
 use pulp::{Simd, WithSimd};
 
-/// Writes the largest number of each window of `x` to `y`, and to `kept` which of the window's places, counted line by
-/// line, it came from: the first of equal ones, and what is not a number before all that are.
+/// Writes the largest number of each window of `x` to `y`, and its place in the window, counted line by line, to
+/// `kept`. Of equal numbers the first counts; NaN is larger than all numbers.
 #[derive(Debug)]
 pub(crate) struct Maximum<'a> {
     pub(crate) layer: &'a MaxPool,
@@ -23,8 +23,8 @@ pub(crate) struct MaximumBack<'a> {
     pub(crate) below: &'a mut [f32],
 }
 
-/// Calls `visit` for those places of the window of output place `at` that lie in the grid: with their number within the
-/// window, and where their channels begin.
+/// Calls `visit` for each place of the window of output place `at` that lies in the grid, with its number within the
+/// window and the float where its channels begin.
 #[inline(always)]
 fn window(layer: &MaxPool, at: usize, mut visit: impl FnMut(f32, usize)) {
     let (grid, window) = (&layer.input, &layer.window);
@@ -107,7 +107,7 @@ impl WithSimd for MaximumBack<'_> {
     }
 }
 
-/// Lane by lane one of two numbers.
+/// Lane by lane, `one` where `mask` is set, else `other`.
 #[inline(always)]
 fn select<S: Simd>(simd: S, mask: S::m32s, one: S::f32s, other: S::f32s) -> S::f32s {
     let bits = |values| simd.transmute_u32s_f32s(values);

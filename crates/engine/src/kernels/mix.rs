@@ -12,14 +12,14 @@ use std::slice::{from_raw_parts, from_raw_parts_mut};
 /// Parameters per block: a block of all rows stays in the second-level cache for a thousand rows.
 const BLOCK: usize = 256;
 
-/// Parameters per block when streaming: the next block is fetched meanwhile, and results are written past the caches.
+/// Parameters per block when streaming: the next block is prefetched, and results are written past the caches.
 const STREAMED_BLOCK: usize = 64;
 
 /// Most rows for streaming: the second-level cache holds a block and the next one.
 const STREAMED_ROWS: usize = 4096;
 
-/// Bytes of both stacks from which streaming pays: so much does not stay in the caches until the next local step reads
-/// it, and a cached write would first read the memory.
+/// The bytes of both stacks from which streaming pays: so much does not stay in the caches until the next local step
+/// reads it, and a cached write would first read the memory.
 const STREAMED_BYTES: usize = 128 << 20;
 
 /// Parameters whose sums are kept in registers at once.
@@ -33,20 +33,20 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-/// Rows that are mixed, wherever each lies, and where those that come of it go.
+/// The rows to mix and the rows to write; each may lie anywhere.
 struct Rows<'a> {
     /// `[sources, width]`.
     from: &'a [&'a [f32]],
     /// `[targets, width]`.
     to: &'a [Shared],
-    /// The rows that each computed row reads, one after another: looked up once, rather than in each block.
+    /// The rows that each computed row reads, one after another, so that blocks need not look them up.
     read: Vec<Source>,
 }
 
 /// The first float of a row that is read.
 #[derive(Clone, Copy)]
 struct Source(*const f32);
-// SAFETY: rows that are mixed stay as they are meanwhile.
+// SAFETY: rows that are mixed do not change meanwhile.
 unsafe impl Sync for Source {}
 
 impl<'a> Rows<'a> {
@@ -106,10 +106,11 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to
     }
 }
 
-/// The rows `chosen` of [`mix`] with a sparse matrix, of rows `from` that each lie somewhere; the others of `to` stay as they are.
+/// As [`mix`] with a sparse matrix, for rows `from` that each may lie anywhere, but only for the rows `chosen`; other
+/// rows of `to` stay as they are.
 ///
 /// # Panics
-/// If the matrix is not sparse, or has no such row.
+/// If the matrix is not sparse, or lacks a chosen row.
 pub(crate) fn mix_some(
     cpu: &Cpu,
     mixing: &HostMixing,
@@ -126,11 +127,11 @@ pub(crate) fn mix_some(
     unsafe { dispatch(cpu, matrix, &rows, width, 0..width) }
 }
 
-/// The parameters `columns` of [`mix`] with a sparse matrix, of rows that each lie somewhere, as do those of the result. `columns`
-/// begin and end at multiples of the alignment of a layout.
+/// As [`mix`] with a sparse matrix, for source and target rows that each may lie anywhere, but only for the parameters
+/// `columns`, which begin and end at multiples of the alignment of a layout.
 ///
 /// # Safety
-/// `to` are rows of `width` floats, and until this returns nobody else uses `columns` of them.
+/// `to` are rows of `width` floats, and until this returns no one else accesses their `columns`.
 ///
 /// # Panics
 /// If the matrix is not sparse.
@@ -147,16 +148,16 @@ pub(crate) unsafe fn mix_columns(
     unsafe { dispatch(cpu, matrix, &rows, width, columns) }
 }
 
-/// Spreads things evenly over the turns of a loop, without a division in each turn.
+/// Spreads things evenly over the iterations of a loop, without a division in each.
 #[derive(Default)]
 struct Spread {
     dealt: usize,
-    /// What is left of them, in parts of the length of the loop.
+    /// The remainder: a fraction of a thing, in units of one over the length of the loop.
     rest: usize,
 }
 
 impl Spread {
-    /// The part of `things` that falls to the next of `turns` turns.
+    /// The range of `things` for the next of `turns` iterations.
     #[inline(always)]
     fn next(&mut self, things: usize, turns: usize) -> Range<usize> {
         let first = self.dealt;
@@ -239,11 +240,12 @@ unsafe fn dispatch(
     }
 }
 
-/// The parameters `span` of the product with a matrix in compressed sparse rows; `STREAMED` past the caches.
+/// Computes the parameters `span` of the product with a matrix in compressed sparse rows; if `STREAMED`, writes them
+/// past the caches.
 ///
 /// # Safety
-/// All rows have `width` floats, and until this returns nobody writes to those that are read, or uses the parameters `span` of those
-/// that are written.
+/// All rows have `width` floats. Until this returns, no one else writes to the rows that are read, or accesses the
+/// parameters `span` of the rows that are written.
 unsafe fn mix_sparse<const STREAMED: bool>(
     cpu: &Cpu,
     matrix: SparseRows<'_>,
@@ -297,7 +299,7 @@ unsafe fn mix_block<const STREAMED: bool>(
         let weights = &matrix.weights[matrix.entries(row)];
         let (read, others) = left.split_at(weights.len());
         left = others;
-        // A share of all rows beside each row that is computed.
+        // While a row is computed, a share of all rows is prefetched for the next block.
         let beside = fetched.next(all.from.len(), count);
         for start in block.clone().step_by(LANES) {
             let mut sums = [0f32; LANES];

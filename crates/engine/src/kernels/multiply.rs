@@ -1,4 +1,4 @@
-//! How the terms of a product lie in vectors, and how they are multiplied and added up.
+//! How vectors hold the terms of a product, and how these are multiplied and added.
 
 use super::amx::{Emulated, Unit};
 use super::fused::{fused, in_double_precision};
@@ -6,31 +6,32 @@ use pulp::{Simd, WithSimd};
 #[cfg(target_arch = "x86_64")]
 use std::marker::PhantomData;
 
-/// A product that is written once for all ways of [`Multiply`].
+/// A product that is written once for all implementations of [`Multiply`].
 pub(crate) trait ProductKernel {
     /// Computes it.
     fn compute<S: Simd, M: Multiply>(self, simd: S, multiply: M);
 }
 
-/// What a lane of a vector holds of the terms of a sum, and how a sum goes on.
+/// Which terms of a sum a lane of a vector holds, and how they are added.
 pub(crate) trait Multiply: Copy {
-    /// Whether sums over a block of rows are computed apart and then added, so that vectors of any width give the same
-    /// bits.
+    /// Whether the sums over each block of rows start from zero and are then added, so that vectors of any width give
+    /// the same bits.
     const GATHERS: bool;
 
-    /// Whether products may be over a subset of the columns: a pair of columns cannot be half of one.
+    /// Whether products may be over a subset of the columns. This excludes pairs of columns, which cannot be split.
     const SUBSETS: bool;
 
     /// Whether sums come in tiles of `Unit`, and not vector by vector.
     const TILES: bool;
 
-    /// What multiplies tiles, where sums come in them.
+    /// The unit that multiplies tiles, if sums come in tiles.
     type Unit: Unit;
 
-    /// `sum` and the products of the terms that the lanes of `a` and `b` hold.
+    /// `sum` plus the products of the terms in the lanes of `a` and `b`.
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s;
 
-    /// Computes `product` in a function of its own, compiled for `simd`: kernels that have a product in common share its code.
+    /// Computes `product` in a function of its own, compiled for `simd`, so that kernels with the same product share
+    /// code.
     #[inline(never)]
     fn compute_apart<S: Simd>(self, simd: S, product: impl ProductKernel) {
         simd.vectorize(By(self, product));
@@ -65,8 +66,8 @@ impl Multiply for Singles {
     }
 }
 
-/// A lane is two numbers in bfloat16, the first in its upper half, which are added one after the other: each product is exact
-/// in single precision, and each sum is rounded to it.
+/// A lane is two bfloat16 numbers, the first in its upper half. Their products are exact in single precision, and are
+/// added one after the other, with each sum rounded to single precision.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pairs;
 
@@ -83,7 +84,7 @@ impl Multiply for Pairs {
     }
 }
 
-/// `a · b + sum` for bfloat16 numbers, whose products are exact: a fused instruction gains nothing where it is slow.
+/// `a · b + sum` for bfloat16 numbers. Their products are exact, so that a slow fused multiply-add is not needed.
 #[inline(always)]
 fn add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
     if const { in_double_precision::<S>() } {
@@ -154,7 +155,7 @@ mod in_one {
     use std::arch::x86_64::{__m512, __m512bh, _mm512_dpbf16_ps};
     use std::mem::transmute_copy;
 
-    /// As [`Pairs`](super::Pairs), in one instruction. It takes numbers below 2^-126 as zero, and leaves zero in place of such sums.
+    /// As [`Pairs`](super::Pairs), in one instruction, which replaces operands and sums below 2^-126 by zero.
     #[derive(Debug, Clone, Copy)]
     struct InOne(());
 
@@ -167,7 +168,7 @@ mod in_one {
         #[inline(always)]
         fn add<S: Simd>(self, _: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
             assert!(size_of::<S::f32s>() == size_of::<__m512>());
-            // SAFETY: `in_one` alone makes this type, for vectors of 512 bits and a processor that has the instruction.
+            // SAFETY: only `in_one` makes this type, for vectors of 512 bits and a processor that has the instruction.
             unsafe {
                 let (a, b): (__m512bh, __m512bh) = (transmute_copy(&a), transmute_copy(&b));
                 transmute_copy(&_mm512_dpbf16_ps(transmute_copy(&sum), a, b))
@@ -208,8 +209,8 @@ mod tests {
         terms.fold(start, add)
     }
 
-    /// `start` and the terms as `set` adds them: one after another, or in blocks of 16 pairs, whose first and second numbers are
-    /// summed apart.
+    /// `start` plus the terms in the order of `set`: one after another, or in blocks of 16 pairs, with the products of
+    /// first and of second numbers summed separately.
     fn sum(set: Instructions, start: f32, terms: impl Iterator<Item = (f32, f32)>) -> f32 {
         if set.to_string() != "amx-bf16" {
             return chain(start, terms);
@@ -352,7 +353,7 @@ mod tests {
                     let want = sum(set, 0.0, (0..rows).map(term));
                     assert_eq!(g.to_bits(), want.to_bits(), "{set}: {g} {want}");
                 }
-                // 64 pairs of rows are summed at once, but in tiles, which have blocks of their own.
+                // 64 pairs of rows are summed at once, except in tiles, which have their own blocks.
                 let product = outer(&x_pairs, &d_pairs, sizes, &mut gradient);
                 set.multiply(Precision::Bf16, OuterBlocks(product));
                 for (at, g) in gradient.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! The length of a vector.
 
-/// Sums that squares are added up in, one after another's turn: a single one would wait for itself.
+/// Number of interleaved sums of squares: with a single sum, each addition would wait for the one before.
 const SUMS: usize = 32;
 
-/// The Euclidean norm, its squares added up in double precision, in the same order on every instruction set.
+/// The Euclidean norm. Squares are added in double precision, in the same order on every instruction set.
 #[inline(always)]
 pub(crate) fn norm(values: &[f32]) -> f32 {
     let square = |value: &f32| f64::from(*value) * f64::from(*value);

@@ -1,4 +1,4 @@
-//! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
+//! The weight gradient of a dense layer, `G = Xᵀ · D`, and its use while it is in registers.
 
 use super::column_subset::{ColumnSubset, stretches};
 use super::fused::in_double_precision;
@@ -8,11 +8,11 @@ use super::panel::{Columns, even_part, with_rows, with_tile};
 use super::update::{GradientPlace, Update, load};
 use pulp::Simd;
 
-/// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
+/// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`; `update` is applied to each tile of `g`.
 ///
 /// `d` is `[rows, columns]` contiguous, `g` is `[inner, columns]`. `x` is `[rows, inner]` in lines of `line` rows: rows are
-/// `x_stride` apart within a line and lines `line_stride`, so that the windows of a convolution are rows that overlap. Where
-/// there is a `subset` of the columns of `x`, it is those rows of `g` alone.
+/// `x_stride` apart within a line and lines `line_stride` apart, so that the windows of a convolution are overlapping
+/// rows. If there is a `subset` of the columns of `x`, only these rows of `g` are computed.
 #[derive(Debug)]
 pub(crate) struct Outer<'a, U> {
     pub(crate) x: &'a [f32],
@@ -35,7 +35,8 @@ impl<U: Update> ProductKernel for Outer<'_, U> {
         }
         self.check();
         if const { M::TILES } {
-            // SAFETY: the asserts above bound the product, and whoever made `multiply` knows that there is its unit.
+            // SAFETY: the asserts above bound the product, and the maker of `multiply` has ensured that its unit
+            // exists.
             return unsafe { self.in_tiles::<S, M::Unit>(simd) };
         }
         let all = Columns::all::<S>(self.columns);
@@ -62,7 +63,7 @@ impl<U: Update> ProductKernel for Outer<'_, U> {
 }
 
 impl<U: Update> Outer<'_, U> {
-    /// Asserts that everything is as long as it must be.
+    /// Asserts that all slices are long enough.
     #[inline(always)]
     pub(super) fn check(&self) {
         let lines = self.rows / self.line.max(1);
@@ -82,8 +83,8 @@ impl<U: Update> Outer<'_, U> {
     }
 }
 
-/// Repeats a body for every row below a constant, its number a constant too: in a loop, which the compiler would not unroll,
-/// the sums would have to lie in memory.
+/// Repeats a body for every row below a constant, with the row's number as a constant. A loop would not be unrolled,
+/// and would keep the sums in memory.
 macro_rules! each_row {
     ($row:ident < $rows:ident, [$($number:literal)*], $body:block) => {
         $(if const { $number < $rows } {
@@ -150,7 +151,7 @@ impl<U: Update> Outer<'_, U> {
             });
             return;
         }
-        // Vectors of narrow rows overlap: read after a write, they would wait until it is out of the processor's hands.
+        // Vectors of narrow rows overlap: a read after a write would wait until the write has reached the cache.
         // SAFETY: the caller bounds the tile within the update's targets.
         unsafe {
             let top = GradientPlace {

@@ -8,12 +8,12 @@ use super::panel::Columns;
 use super::update::{Store, Update};
 use pulp::Simd;
 
-/// From this many rows on, sums over them are worth cutting.
+/// From this many rows on, sums over rows are cut into blocks.
 pub(crate) const MANY_ROWS: usize = 128;
 /// Rows of a block: a block of 64 columns takes half of a first-level cache.
 const BLOCK_ROWS: usize = 64;
 
-/// A product whose rows are summed in blocks, and the blocks in their order. The blocks depend on the shape alone.
+/// A product that sums its rows block by block, in order. The blocks depend on the shape alone.
 #[derive(Debug)]
 pub(crate) struct OuterBlocks<'a, U>(pub(crate) Outer<'a, U>);
 
@@ -31,7 +31,7 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
     fn compute<S: Simd, M: Multiply>(self, simd: S, multiply: M) {
         let Self(mut product) = self;
         if const { M::TILES } {
-            // They have blocks of their own.
+            // Products in tiles have blocks of their own.
             return multiply.compute_apart(simd, product);
         }
         let (inner, all) = (product.inner, product.columns);
@@ -43,7 +43,8 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
         let (mut copied, mut partial) = (Vec::new(), Vec::new());
         for columns in Columns::all::<S>(all) {
             let (first, width) = (columns.first, columns.width);
-            // Sums of all columns are added where they go; those of a part are gathered before they are handed on.
+            // Sums of all columns are added in place; sums of some columns are collected first, and then passed to
+            // `update`.
             let direct = goes_on && width == all;
             if !direct {
                 partial.resize(inner * width, 0.0);
@@ -98,7 +99,7 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
     }
 }
 
-/// Whether one tile has all `columns`. Portable code has tiles of eight lanes, also where it works out four at a time.
+/// Whether one tile has all `columns`. Tiles of portable code have eight lanes, even if it emulates four at a time.
 fn fits_one_tile<S: Simd>(columns: usize) -> bool {
     match const { in_double_precision::<S>() } {
         true => columns <= 8 || columns == 16,
@@ -107,7 +108,7 @@ fn fits_one_tile<S: Simd>(columns: usize) -> bool {
 }
 
 impl<U> Outer<'_, U> {
-    /// The rows in blocks: some whole lines, or parts of a long line.
+    /// Cuts the rows into blocks: several whole lines, or parts of a long line.
     fn blocks(&self) -> Vec<Block> {
         let lines = self.rows / self.line;
         let (most, piece) = match self.line {
@@ -203,7 +204,7 @@ mod tests {
         }
     }
 
-    /// One device kind has the bits of both, whatever their vectors.
+    /// Both are the same device kind, and so must have the same bits, whatever the width of their vectors.
     #[test]
     fn portable_code_adds_blocks_in_one_order_with_and_without_fused_instructions() {
         let (rows, inner) = (200, 9);

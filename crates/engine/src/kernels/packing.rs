@@ -7,7 +7,7 @@ pub(crate) enum Packing {
     Rows,
     /// As [`pack`] leaves it.
     Panels {
-        /// The last panel comes first: products that follow each other find in cache what the one before read last.
+        /// Whether the last panel comes first, so that a product finds in cache what the product before it read last.
         backwards: bool,
     },
 }
@@ -15,8 +15,8 @@ pub(crate) enum Packing {
 /// Columns of a panel of a packed weight: a whole number of vectors of every instruction set.
 pub(super) const PANEL: usize = 64;
 
-/// Copies `w` `[inner, columns]` to `to`, panel after panel of 64 columns, each row-major: rows of wide matrices are then
-/// no longer a power of two apart, where they would displace each other from the caches.
+/// Copies `w` `[inner, columns]` to `to`, panel after panel of 64 columns, each row-major. Rows of wide matrices may be
+/// a power of two apart and displace each other from the caches; in panels they are not.
 pub(crate) fn pack(w: &[f32], inner: usize, columns: usize, to: &mut [f32]) {
     for first in (0..columns).step_by(PANEL) {
         let width = PANEL.min(columns - first);
@@ -63,7 +63,7 @@ pub(crate) fn transpose(from: &[f32], rows: usize, columns: usize, to: &mut [f32
     }
 }
 
-/// Transposes the first square of `from`, whose rows are `from_stride` apart, into `to`, whose rows are `to_stride` apart.
+/// Transposes the first square of `from` into `to`; their rows are `from_stride` and `to_stride` apart.
 #[inline(always)]
 fn transpose_square(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {
     let mut lines = [[0.0; SQUARE]; SQUARE];

@@ -1,7 +1,7 @@
-//! Numbers in bfloat16, two to a float's place: the operands of products that [`Multiply`](super::multiply::Multiply) takes in pairs.
+//! Pairs of bfloat16 numbers, stored as one float: operands of products for [`Multiply`](super::multiply::Multiply).
 //!
-//! A pair is the bits of two numbers, the first in the upper half. Pairs lie along the index that a product sums over; where its
-//! count is odd, the last number goes with a zero.
+//! A pair is the bits of two numbers, the first in the upper half. Pairs lie along the index that a product sums over.
+//! If their count is odd, the last number is paired with zero.
 
 /// Pairs along the columns of `x` `[rows, columns]`, whose rows are `stride` apart, into `to` `[rows, ⌈columns / 2⌉]`.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct PairRows<'a> {
     pub(crate) to: &'a mut [f32],
 }
 
-/// As [`PairRows`], into the first places of rows of `W` places.
+/// As [`PairRows`], into the first places of rows that have `W` places.
 #[derive(Debug)]
 pub(crate) struct PairBlock<'a, const W: usize> {
     pub(crate) x: &'a [f32],
@@ -32,7 +32,7 @@ pub(crate) struct PairBlock<'a, const W: usize> {
     pub(crate) to: &'a mut [[f32; W]],
 }
 
-/// Each number of `x` with the one that lies `apart` after it, or with zero where there is none.
+/// Pairs each number of `x` with the one `apart` places after it, or with zero if there is none.
 #[derive(Debug)]
 pub(crate) struct PairAhead<'a> {
     pub(crate) x: &'a [f32],
@@ -40,7 +40,7 @@ pub(crate) struct PairAhead<'a> {
     pub(crate) to: &'a mut [f32],
 }
 
-/// What writes pairs, whatever they are rounded by.
+/// A way to write pairs, for any [`Rounding`].
 pub(crate) trait Pairing {
     /// Writes them.
     fn write<R: Rounding>(self, rounding: R);
@@ -48,10 +48,10 @@ pub(crate) trait Pairing {
 
 /// How numbers are rounded and put in pairs.
 pub(crate) trait Rounding: Copy {
-    /// Pairs of `first` and `second`, number by number; of `first` and zero if there is no second.
+    /// Pairs the numbers of `first` with those of `second`, or with zeros if there is no second.
     fn beside(self, first: &[f32], second: Option<&[f32]>, to: &mut [f32]);
 
-    /// Pairs of neighbours in `x`; the last goes with zero if it has none.
+    /// Pairs neighbours in `x`; the last is paired with zero if it has no neighbour.
     fn along(self, x: &[f32], to: &mut [f32]);
 }
 
@@ -87,7 +87,7 @@ impl<const W: usize> Pairing for PairBlock<'_, W> {
     fn write<R: Rounding>(self, rounding: R) {
         let row = |row: usize| &self.x[row * self.stride..][..self.columns];
         if self.columns == W && self.rows.is_multiple_of(2) {
-            // Of rows of a length that the compiler knows no lane is masked.
+            // With a row length known to the compiler, no lane is masked.
             for (at, to) in (0..self.rows).step_by(2).zip(self.to) {
                 let [first, second] = [at, at + 1].map(|at| row(at).first_chunk::<W>());
                 let (Some(first), Some(second)) = (first, second) else {
@@ -115,8 +115,8 @@ impl Pairing for PairAhead<'_> {
     }
 }
 
-/// `value` rounded to bfloat16: to the nearest number of eight digits, to the even one of two; NaN stays NaN, and what is below 2^-126
-/// becomes zero.
+/// `value` rounded to bfloat16: to the nearest number with eight significant bits, ties to even. NaN stays NaN, and
+/// magnitudes below 2^-126 become zero.
 #[inline(always)]
 pub(crate) fn to_bf16(value: f32) -> f32 {
     f32::from_bits(rounded(value))
@@ -192,7 +192,7 @@ mod in_one {
     /// Numbers of a vector.
     const LANES: usize = 16;
 
-    /// The halves of two vectors by turns, each number of the lower one before that of the upper one.
+    /// Indices that interleave two vectors, each number of the lower one before that of the upper one.
     const BY_TURNS: [u16; 2 * LANES] = {
         let mut turns = [0; 2 * LANES];
         let mut at = 0;
@@ -207,7 +207,7 @@ mod in_one {
     #[derive(Debug, Clone, Copy)]
     struct InOne(());
 
-    /// The first lanes that there are of `left` numbers.
+    /// The mask of the first `left` lanes, or of all.
     #[inline(always)]
     fn lanes(left: usize) -> __mmask16 {
         match left {
@@ -227,7 +227,7 @@ mod in_one {
         unsafe { _mm512_maskz_loadu_ps(lanes(left), values.as_ptr().wrapping_add(at)) }
     }
 
-    /// Writes `pairs` to `to` from `at` on, as far as it goes.
+    /// Writes `pairs` to `to` from `at` on, up to the end of `to`.
     ///
     /// # Safety
     /// The processor has AVX-512.
@@ -242,7 +242,7 @@ mod in_one {
         #[inline(always)]
         fn beside(self, first: &[f32], second: Option<&[f32]>, to: &mut [f32]) {
             let second = second.unwrap_or_default();
-            // SAFETY: `in_one` alone makes this type, where the processor has the instructions.
+            // SAFETY: only `in_one` makes this type, if the processor has the instructions.
             unsafe {
                 let by_turns = _mm512_loadu_si512(BY_TURNS.as_ptr().cast());
                 for at in (0..to.len()).step_by(LANES) {

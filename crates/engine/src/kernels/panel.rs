@@ -1,4 +1,4 @@
-//! Products in tiles of registers: what those of dense layers, of convolutions and of gradients have in common.
+//! Products in tiles of registers: the common part of products for dense layers, convolutions and gradients.
 
 use super::column_subset::SumTerms;
 use super::fused::in_double_precision;
@@ -29,7 +29,7 @@ macro_rules! with_rows {
     };
 }
 
-/// Calls a method for tiles of `S` with its row count and its vectors as constants, of as many rows as [`Columns::most`] allows.
+/// Calls a method for tiles of `S` with its row count and its vectors as constants, for up to [`Columns::most`] rows.
 macro_rules! with_tile {
     ($rows:expr, $vectors:expr, $receiver:ident.$tile:ident::<$simd:ident>$arguments:tt) => {
         if const { in_double_precision::<$simd>() } {
@@ -53,12 +53,12 @@ macro_rules! with_tile {
 }
 pub(super) use {with_rows, with_tile};
 
-/// Floats of a weight that stay in the first-level cache while the rows go past it.
+/// Floats of a weight that stay in the first-level cache while rows are multiplied with it.
 const CACHED: usize = 6144;
 
 /// Products whose rows lie in lines: row `i` of a line begins `i · x_stride` floats after the line in `x` and
-/// `i · y_stride` after it in `y`. A row of `x` is `segments` runs of `segment` floats, `segment_stride` apart; where not
-/// every number is a term it is one run, and `segment` the number of its terms.
+/// `i · y_stride` after it in `y`. A row of `x` is `segments` runs of `segment` floats, `segment_stride` apart. If not
+/// every number is a term, it is one run, and `segment` is the number of its terms.
 pub(super) struct Panel<'a, T> {
     pub(super) x: *const f32,
     pub(super) x_stride: usize,
@@ -92,7 +92,7 @@ struct Rows {
     of_tile: usize,
 }
 
-/// Columns that the tiles of a product have in common.
+/// Some columns of a product, as cut into tiles.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
     pub(super) first: usize,
@@ -145,8 +145,8 @@ impl Columns {
 impl<T: SumTerms> Panel<'_, T> {
     /// Computes `rows` rows of every line, given where it begins.
     ///
-    /// Where there are many tiles the sums are cut along the rows of `w`, so that what the tiles share of it stays in
-    /// cache; `y` holds the sums meanwhile, which changes no bit.
+    /// If there are many tiles, the sums are cut along the rows of `w`, so that the part of `w` that the tiles share
+    /// stays in cache. Meanwhile `y` holds the partial sums, which changes no bit.
     ///
     /// # Safety
     /// All addresses that the rows of the lines read and write are within their allocations, and so is `w`
@@ -160,7 +160,7 @@ impl<T: SumTerms> Panel<'_, T> {
         lines: &[Place],
     ) {
         if const { M::TILES } {
-            // SAFETY: the caller's promise, and whoever made `multiply` knows that there is its unit.
+            // SAFETY: the caller's promise, and the maker of `multiply` has ensured that its unit exists.
             return unsafe { self.in_tiles::<S, M::Unit>(simd, rows, lines) };
         }
         let mut all = Columns::all::<S>(self.columns);
@@ -185,8 +185,8 @@ impl<T: SumTerms> Panel<'_, T> {
             }
         }
     }
-    /// The pieces of the sums, of nearly equal length within a segment and of at most `most`. They are laid down in memory
-    /// because arithmetic on their bounds would otherwise be repeated in the innermost loop.
+    /// The pieces of the sums, of at most `most` terms and nearly equal length within a segment. They are kept in
+    /// memory, as their bounds would otherwise be recomputed in the innermost loop.
     fn cuts(&self, most: usize) -> Vec<Cut> {
         let pieces = self.segment.div_ceil(most).max(1);
         let size = self.segment.div_ceil(pieces);
@@ -284,7 +284,7 @@ struct Cut {
     last: bool,
 }
 
-/// What the sums of a tile begin with.
+/// The initial values of the sums of a tile.
 #[derive(Clone, Copy)]
 enum Begin {
     Zero,

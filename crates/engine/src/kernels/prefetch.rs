@@ -1,6 +1,6 @@
 //! Hints to the caches.
 
-/// Asks for `values` to be brought into the caches; where the compiler has no stable word for it, nothing happens.
+/// Prefetches `values` into the caches; does nothing on architectures without a stable intrinsic.
 #[inline(always)]
 pub(crate) fn prefetch<T>(values: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -13,15 +13,15 @@ pub(crate) fn prefetch<T>(values: &[T]) {
     let _ = values;
 }
 
-/// As [`prefetch`], of the `N` values from `first` on, for what is needed later than what fits the first cache: into the
-/// second. They may lie beyond the end.
+/// Prefetches the `N` values from `first` on into the second-level cache, for use after more than the first level
+/// holds. They may lie beyond the end.
 #[inline(always)]
 pub(super) fn prefetch_for_later<const N: usize>(values: &[f32], first: usize) {
     #[cfg(target_arch = "x86_64")]
     for at in (0..N).step_by(LINE / size_of::<f32>()) {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         let address = values.as_ptr().wrapping_add(first + at);
-        // SAFETY: nothing is read from the address, and one that nothing lies at is left alone.
+        // SAFETY: nothing is read from the address, and a prefetch of an invalid address does nothing.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast::<i8>()) }
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -2,7 +2,7 @@
 
 use super::exp::exp;
 
-/// What a batch of logits amounts to.
+/// The summed loss and the hits of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct BatchScore {
     /// Sum of the examples' losses, in nats.
@@ -20,7 +20,7 @@ impl BatchScore {
     }
 }
 
-/// The largest of `row`, and where it is first; nowhere if none is above −∞ or equals itself.
+/// The largest number of `row` and its first index; no index if all are NaN.
 #[inline(always)]
 pub(super) fn first_largest(row: &[f32]) -> (f32, Option<usize>) {
     let mut largest = f32::NEG_INFINITY;
@@ -65,8 +65,8 @@ pub(crate) fn cross_entropy(
 /// Most models of [`cross_entropy_of_models`].
 pub(crate) const MODELS: usize = 32;
 
-/// Adds to `outcomes` `[models]` what [`cross_entropy`] makes of the logits that each of several models has for one example,
-/// `[classes, models]`. The bits are the same; here the models fill the vectors, which few classes would not.
+/// As [`cross_entropy`], for the logits `[classes, models]` of several models on one example; adds to `outcomes`
+/// `[models]`. The bits are the same, but here the models fill the vectors, which few classes would not.
 #[inline(always)]
 pub(crate) fn cross_entropy_of_models(logits: &[f32], label: u16, outcomes: &mut [BatchScore]) {
     let (models, label) = (outcomes.len(), usize::from(label));

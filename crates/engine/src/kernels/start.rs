@@ -1,6 +1,6 @@
 //! The values that the sums of a product begin with.
 
-/// What a sum begins with.
+/// The initial value of a sum.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SumStart<'a> {
     /// Nothing.
@@ -12,7 +12,7 @@ pub(crate) enum SumStart<'a> {
 }
 
 impl<'a> SumStart<'a> {
-    /// A bias, or nothing.
+    /// The bias, or zero if there is none.
     pub(crate) fn of(bias: Option<&'a [f32]>) -> Self {
         bias.map_or(Self::Zero, Self::Bias)
     }

@@ -1,7 +1,7 @@
-//! The update of a weight behind its gradient, and what the weight then makes of the next batch: both in tiles.
+//! The update of a weight by its gradient, and at once its product with the next batch, both in tiles.
 //!
-//! A line of the cache that was written takes long to leave the first level. So what lies between gradient, weight and product stays
-//! there, a few kilobytes of it, and weight and velocity alone pass by.
+//! Evicting written lines from the first-level cache is slow. So the few kilobytes of intermediate results stay there,
+//! and only weights and velocities pass through.
 
 use super::amx::{Row, SIDE, Shape, Unit};
 use super::multiply::{Multiply, ProductKernel};
@@ -12,7 +12,8 @@ use super::tiles::{Tiled, WIDE, apply_rows};
 use super::update::Moves;
 use pulp::Simd;
 
-/// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`, for pairs `x` and a weight that is to be moved before.
+/// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`, for pairs `x` and a weight that is updated
+/// before.
 ///
 /// `x` is `[rows, _]` with rows `x_stride` apart, `y` `[rows, columns]` without gaps. `start` is `[columns]`, or empty for zeros.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct NextProduct<'a> {
     pub(crate) relu: bool,
 }
 
-/// A gradient of pairs that moves a weight, and a product with the weight that it leaves; in tiles alone.
+/// A gradient of pairs that updates a weight, and a product with the updated weight. Only for products in tiles.
 #[derive(Debug)]
 pub(crate) struct StepAhead<'a, U> {
     pub(crate) gradient: Outer<'a, U>,
@@ -58,7 +59,7 @@ impl<U: Moves> ProductKernel for StepAhead<'_, U> {
             "bias is too short"
         );
         if const { M::TILES } {
-            // SAFETY: the asserts bound both products, and whoever made the way of multiplying knows that there is its unit.
+            // SAFETY: the asserts bound both products, and the maker of `M` has ensured that its unit exists.
             unsafe { self.in_tiles::<S, M::Unit>(simd) }
         } else {
             unreachable!("products come in tiles");
@@ -180,7 +181,7 @@ impl NextProduct<'_> {
             for (row, sums) in rows[..self.rows].iter().enumerate() {
                 let y = &mut self.y[row * columns + column..][..width];
                 for (y, sum) in y.iter_mut().zip(&sums.0) {
-                    // What is no number becomes zero.
+                    // NaN becomes zero.
                     let keeps = !self.relu || *sum > 0.0;
                     *y = if keeps { *sum } else { 0.0 };
                 }
@@ -239,7 +240,7 @@ impl Ahead {
     }
 }
 
-/// Leaves in `sums` the gradient of 16 rows from `top` on and `width` columns from `column` on.
+/// Writes the gradient of 16 rows from `top` on and `width` columns from `column` on to `sums`.
 ///
 /// # Safety
 /// The registers have the shape of a step, and the processor has what `V` needs.

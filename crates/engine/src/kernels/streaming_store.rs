@@ -1,12 +1,12 @@
 //! Writing to memory without reading it into the caches first.
 
-/// Makes what was written past the caches visible to other threads when it goes.
+/// When dropped, makes what was written past the caches visible to other threads.
 #[derive(Default)]
 pub(super) struct Written(());
 
 impl Drop for Written {
     fn drop(&mut self) {
-        // SAFETY: every processor of this architecture has it.
+        // SAFETY: every processor of this architecture has the instruction.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             std::arch::x86_64::_mm_sfence();
@@ -14,8 +14,8 @@ impl Drop for Written {
     }
 }
 
-/// `to = values`, past the caches where `to` begins a line of them and the compiler has a stable word for it. It is there for
-/// others once `_written` is gone.
+/// `to = values`, past the caches if `to` begins at a cache line and the architecture has a stable intrinsic. Other
+/// threads may read it once `_written` is dropped.
 #[inline(always)]
 pub(super) fn streaming_store<const N: usize>(
     to: &mut [f32],

@@ -1,9 +1,10 @@
 //! Products in tiles of pairs, where a [`Unit`] multiplies them.
 //!
-//! The unit sums a block of 16 pairs at once. So the bits of a product depend on where blocks begin: every 16 pairs, and anew with each
-//! line of a window. They do not depend on which rows and columns are computed together, nor on zeros that fill a block.
+//! The unit sums a block of 16 pairs at once. So the bits of a product depend on where blocks begin: every 16 pairs,
+//! and at each line of a window. They do not depend on which rows and columns are computed together, nor on zeros that
+//! fill a block.
 //!
-//! A tile is read at full speed where each of its rows is a line of the cache. Factors that are read often are laid out so; see
+//! A tile is read at full speed if each of its rows is a cache line. Factors that are read often are stored so; see
 //! [`Tiled`].
 
 use super::amx::{Row, SIDE, Shape, Unit};
@@ -15,8 +16,9 @@ use super::update::Update;
 use pulp::Simd;
 use std::ops::Range;
 
-/// Tiles of `size` rows or columns that `total` is cut into, two at a time: where the first begins, and how far on the second does. The
-/// last tile overlaps the one before if it has to. Both are of one couple then, so that neither begins with what the other has left.
+/// Cuts `total` rows or columns into tiles of `size`, two at a time: where the first begins, and how much later the
+/// second begins. The last tile may overlap the one before. Both are then in one couple, so that neither starts from
+/// sums that the other has written.
 pub(super) fn couples(total: usize, size: usize) -> impl Iterator<Item = (usize, Option<usize>)> {
     let count = total.div_ceil(size);
     let alone = count % 2;
@@ -30,7 +32,7 @@ pub(super) fn couples(total: usize, size: usize) -> impl Iterator<Item = (usize,
     })
 }
 
-/// Blocks of one depth that a product sums up before the registers are shaped anew.
+/// Blocks of the same depth, which a product sums before the registers are reshaped.
 #[derive(Debug, Clone)]
 struct Pass {
     segments: Range<usize>,
@@ -42,7 +44,7 @@ struct Pass {
     first: bool,
 }
 
-/// Columns of a weight that lie together: floats of `w` before the first, and from one row to the next.
+/// Neighbouring columns of a weight: `w` floats come before the first, and rows are `w_stride` floats apart.
 struct Strip {
     first: usize,
     width: usize,
@@ -50,7 +52,7 @@ struct Strip {
     w_stride: usize,
 }
 
-/// Up to four tiles of sums: their first row and column, and how far on those of the second are, if there is one.
+/// Up to two by two tiles of sums: the first row and column, and how much later those of the second tiles are, if any.
 #[derive(Clone, Copy)]
 struct Square {
     line: Place,
@@ -64,7 +66,7 @@ impl<T> Panel<'_, T> {
     /// [`Panel::lines`] in tiles.
     ///
     /// # Safety
-    /// As there; and the processor has what `U` needs.
+    /// As for [`Panel::lines`]; and the processor has what `U` needs.
     #[inline(always)]
     pub(super) unsafe fn in_tiles<S: Simd, U: Unit>(&self, simd: S, rows: usize, lines: &[Place]) {
         let mut unit = U::default();
@@ -243,7 +245,7 @@ impl<T> Panel<'_, T> {
         }
     }
 
-    /// `max(0, ·)` of all sums; what is no number becomes zero, as where sums come vector by vector.
+    /// `max(0, ·)` of all sums. NaN becomes zero, as it does when sums come vector by vector.
     #[inline(always)]
     unsafe fn drop_negative<S: Simd>(&self, simd: S, rows: usize, lines: &[Place]) {
         for line in lines {
@@ -282,8 +284,8 @@ impl Row {
     }
 }
 
-/// A factor in tiles, each of whose rows is a line of the cache: for each 16 of its rows or columns one block of pairs after another.
-/// Zeros fill the last block and the last tile.
+/// A factor stored in tiles, with one cache line per row of a tile: for every 16 of its rows or columns, all blocks of
+/// pairs in order. Zeros fill the last block and the last tile.
 #[derive(Debug, Default)]
 pub(super) struct Tiled {
     rows: Vec<Row>,
@@ -307,7 +309,8 @@ impl Tiled {
         }
     }
 
-    /// The factor of columns, `pairs` rows of `columns` which begin at `row`: a tile has a row per pair and 16 columns.
+    /// The factor of the columns of a product: `pairs` rows of `columns` numbers; `row` gives each. A tile has a row
+    /// per pair and 16 columns.
     #[inline(always)]
     pub(super) fn of_columns<'a>(
         pairs: usize,
@@ -329,8 +332,8 @@ impl Tiled {
         tiled
     }
 
-    /// The factor of rows, `pairs` rows of `inner` which begin at `row`, transposed: a tile has a row for 16 of `inner` and a column
-    /// per pair.
+    /// The factor of the rows of a product, transposed: `pairs` rows of `inner` numbers; `row` gives each. A tile has
+    /// 16 rows, one for each of `inner`, and a column per pair.
     ///
     /// # Safety
     /// The processor has what `U` needs.
@@ -359,8 +362,8 @@ impl Tiled {
         tiled
     }
 
-    /// The factor of the rows of a product, `rows` rows of `pairs` which begin at `row`, cut into tiles of `height` rows: a tile has a
-    /// row of each and a column per pair. Blocks come first: in each, all tiles follow one another.
+    /// The factor of the rows of a product, not transposed: `rows` rows of `pairs` pairs; `row` gives each. Tiles have
+    /// `height` rows and a column per pair. Blocks come first: all tiles of a block are consecutive.
     #[inline(always)]
     pub(super) fn of_product<'a>(
         [rows, pairs, height]: [usize; 3],
@@ -401,17 +404,17 @@ impl Tiled {
     }
 }
 
-/// Floats of `d` that stay in the second-level cache while the rows of the gradient go past it.
+/// Floats of `d` that stay in the second-level cache while the rows of the gradient are computed.
 const CACHED: usize = 64 << 10;
 /// Columns of two tiles.
 pub(super) const WIDE: usize = 2 * SIDE;
 
-/// The sums of two tiles by two, which stay in the first-level cache until they are handed on.
+/// The sums of two by two tiles, which stay in the first-level cache until they are applied.
 #[repr(align(64))]
 struct Sums([[f32; WIDE]; WIDE]);
 
 impl<U: Update> Outer<'_, U> {
-    /// The gradient in tiles; the caller has asserted that everything is as long as it must be.
+    /// The gradient in tiles; the caller has asserted that all slices are long enough.
     ///
     /// # Safety
     /// The processor has what `V` needs.
@@ -425,7 +428,7 @@ impl<U: Update> Outer<'_, U> {
         // SAFETY: the caller's promise.
         unsafe { unit.shape(&Shape::square(SIDE, SIDE, Tiled::depth(pairs))) };
         let mut sums = Sums([[0.0; WIDE]; WIDE]);
-        // All columns of some rows are handed on together, unless `d` is too large to be read for each.
+        // All columns of some rows are applied together, unless `d` is too large to be read again for each.
         let together = match pairs * columns {
             0..=CACHED => columns,
             _ => WIDE,
@@ -471,7 +474,8 @@ impl<U: Update> Outer<'_, U> {
     }
 }
 
-/// Hands on the first `width` numbers of each row of `sums`, from float `first` on, with `columns` from row to row.
+/// Applies `update` to the first `width` numbers of each row of `sums`: targets begin at float `first`, with `columns`
+/// floats per row.
 #[inline(always)]
 pub(super) fn apply_rows<S: Simd>(
     simd: S,
@@ -480,12 +484,12 @@ pub(super) fn apply_rows<S: Simd>(
     sums: &[[f32; WIDE]],
 ) {
     if width == WIDE {
-        // Of rows of a length that the compiler knows no lane is masked.
+        // With a row length known to the compiler, no lane is masked.
         for (row, sums) in sums.iter().enumerate() {
             update.apply_all(simd, first + row * columns, sums);
         }
     } else if width == columns {
-        // Narrow rows follow one another: vectors of them would overlap, and wait for what was written.
+        // Narrow rows are consecutive: their vectors would overlap, and reads would wait for writes.
         let mut close = [0.0; WIDE * WIDE];
         for (sums, to) in sums.iter().zip(close.chunks_exact_mut(width)) {
             to.copy_from_slice(&sums[..width]);
@@ -498,7 +502,7 @@ pub(super) fn apply_rows<S: Simd>(
     }
 }
 
-/// Leaves in `sums` the gradient of `rows` rows from `k` on and `width` columns from `column` on.
+/// Writes the gradient of `rows` rows from `k` on and `width` columns from `column` on to `sums`.
 ///
 /// # Safety
 /// The registers have the shape of such sums, and the processor has what `V` needs.

@@ -4,18 +4,18 @@ use super::fused::fused;
 use super::mask::first_lanes;
 use pulp::{MemMask, Simd};
 
-/// Where a vector of gradient belongs.
+/// The place of a vector of a gradient.
 #[derive(Clone, Copy)]
 pub(crate) struct GradientPlace<S: Simd> {
     /// Its first float, counted from where the block begins.
     pub(super) offset: usize,
-    /// The lanes that count, if not all do.
+    /// The lanes in use, if not all are.
     pub(super) mask: Option<MemMask<S::m32s>>,
 }
 
-/// What becomes of a gradient in registers.
+/// What is done with a gradient in registers.
 pub(crate) trait Update: Sized {
-    /// The targets, if all that becomes of a gradient is that it is added to them.
+    /// The targets, if the gradient is just added to them.
     fn sums(&mut self) -> Option<&mut [f32]> {
         None
     }
@@ -26,7 +26,7 @@ pub(crate) trait Update: Sized {
     /// Whether the targets hold `size` floats.
     fn holds(&self, size: usize) -> bool;
 
-    /// What the targets hold where a vector of gradient is to be applied.
+    /// The values of the targets where a vector of a gradient is applied.
     type Held<S: Simd>: Copy;
 
     /// Reads what the targets hold at `place`.
@@ -47,7 +47,7 @@ pub(crate) trait Update: Sized {
         gradient: S::f32s,
     );
 
-    /// Applies a gradient that is there, from float `offset` of the block on.
+    /// Applies a gradient that is in memory, from float `offset` of the block on.
     #[inline(always)]
     fn apply_all<S: Simd>(&mut self, simd: S, offset: usize, gradient: &[f32]) {
         assert!(
@@ -72,7 +72,7 @@ pub(crate) trait Update: Sized {
     }
 }
 
-/// An update that moves weights.
+/// An update that changes weights.
 pub(crate) trait Moves: Update {
     /// The weights.
     fn weights(&self) -> &[f32];

@@ -50,7 +50,7 @@ pub fn autodiff_with_dropout(
     (loss.into_scalar::<f32>(), gradient)
 }
 
-/// What the layer of `node` makes of what the node reads, `[B, D]` each, places before channels.
+/// The output `[B, D]` of the layer of `node`, places before channels.
 fn apply(node: &Node, x: &Tensor<2>, outputs: &[Tensor<2>], views: &mut Views<'_>) -> Tensor<2> {
     let read = |source| match source {
         Source::Example => x.clone(),

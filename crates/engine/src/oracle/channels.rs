@@ -3,8 +3,8 @@
 use crate::network::Network;
 use meshfold_data::Input;
 
-/// Examples `[B, D]` as `network` reads them: with their channels innermost if a convolution does, else as stored, with
-/// their channels outermost.
+/// Examples `[B, D]` as `network` reads them: with channels innermost if it has convolutions, else as stored, with
+/// channels outermost.
 pub(super) fn as_read<T: Copy>(network: &Network, x: &[T]) -> Vec<T> {
     assert!(
         network.own_model().is_none(),

@@ -28,7 +28,7 @@ pub fn plain(network: &Network, row: &[f64], x: &[f64], targets: &[u16]) -> (f64
     plain_with_dropout(network, row, x, targets, None)
 }
 
-/// As [`plain`] for a training step that leaves out what `dropout` says.
+/// As [`plain`], for a training step with the given `dropout`.
 pub fn plain_with_dropout(
     network: &Network,
     row: &[f64],
@@ -76,7 +76,7 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// What every node gives, after its ReLU and after leaving out.
+    /// The output of every node, after ReLU and dropout.
     fn forward(&self) -> Vec<Vec<f64>> {
         let mut outputs: Vec<Vec<f64>> = Vec::new();
         for node in self.nodes {
@@ -92,7 +92,7 @@ impl Pass<'_> {
         outputs
     }
 
-    /// What the layer of `node` makes of what the node reads.
+    /// The output of the layer of `node`, before ReLU and dropout.
     fn apply(&self, node: &Node, outputs: &[Vec<f64>]) -> Vec<f64> {
         let x = self.read(node.source, outputs);
         match &node.layer {
@@ -111,7 +111,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Adds to `gradient` what `slopes`, those of the loss by what the last node gives, mean for the parameters.
+    /// Backpropagates `slopes`, the gradient with respect to the last node's output. Adds the gradient with respect to
+    /// the parameters to `gradient`.
     fn backward(&self, outputs: &[Vec<f64>], slopes: Vec<f64>, gradient: &mut [f64]) {
         let mut by_output: Vec<Vec<f64>> = outputs.iter().map(|y| vec![0.0; y.len()]).collect();
         if let Some(last) = by_output.last_mut() {
@@ -137,8 +138,8 @@ impl Pass<'_> {
         }
     }
 
-    /// The slopes of the loss by what `node` reads, `x`, given those by what its layer makes of it, `slopes`; adds
-    /// those by its parameters to `gradient`.
+    /// The gradient with respect to the input `x` of `node`, given `slopes`, that with respect to its layer's output.
+    /// Adds the gradient with respect to its parameters to `gradient`.
     fn apply_backward(
         &self,
         node: &Node,
@@ -175,7 +176,7 @@ impl Pass<'_> {
         }
     }
 
-    /// `values` as a product multiplies them.
+    /// `values` as operands of a product: rounded as the network's precision says.
     fn operands<'a>(&self, values: &'a [f64]) -> Cow<'a, [f64]> {
         operands(self.precision, values)
     }
@@ -187,7 +188,7 @@ impl Pass<'_> {
         }
     }
 
-    /// What output `unit` of `node` is multiplied by in training.
+    /// The factor of output `unit` of `node` in training, due to dropout.
     fn factor(&self, node: &Node, unit: usize) -> f64 {
         match (self.dropout, node.dropout) {
             (Some(dropout), Some(left_out)) => {

@@ -1,4 +1,4 @@
-//! A processor or a GPU that is one rank of several, as a device.
+//! The backend of one rank: a processor or a GPU, which works with those of other ranks.
 
 use super::Ranks;
 use super::inner::Inner;
@@ -37,7 +37,7 @@ impl Ranked {
 }
 
 impl Backend for Ranked {
-    /// That of each rank: results have the same bits as on one of them.
+    /// The kind of each rank's device: results have the same bits as on one such device.
     fn kind(&self, precision: Precision) -> String {
         self.inner().kind(precision)
     }
@@ -71,7 +71,7 @@ impl Backend for Ranked {
         self.inner().working_bytes(network, workload)
     }
 
-    /// The same: a rank that loses its GPU ends all of them.
+    /// The same device: a rank that loses its GPU ends all ranks.
     fn renewed(&self) -> Arc<dyn Backend> {
         Arc::new(self.clone())
     }
@@ -80,7 +80,7 @@ impl Backend for Ranked {
         self.inner().wait();
     }
 
-    /// If the device fails, this rank ends all of them: the others wait for what it would have done next.
+    /// If the device fails, this rank ends all ranks, as the others would wait for it.
     fn attempt(&self, work: &mut dyn FnMut()) -> Result<(), EngineError> {
         self.world.expect(self.inner().attempt(work));
         Ok(())
@@ -115,7 +115,7 @@ impl Backend for Ranked {
             .inner()
             .attempt(&mut || inner = Some(self.inner().trainer(network, splits, partition)));
         let made = made.and_then(|()| inner.expect("a backend calls the work once"));
-        // Of ranks with different examples one may lack the memory for them.
+        // Ranks hold different examples: one rank may run out of memory when others do not.
         let inner = self.world.ranks.expect_all(made)?;
         Ok(Box::new(RankedTrainer::new(
             &self.world,

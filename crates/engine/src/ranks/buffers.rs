@@ -1,25 +1,25 @@
-//! Memory for what goes from rank to rank, which is kept from exchange to exchange.
+//! Buffers for messages between ranks, reused from exchange to exchange.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
-/// Pieces of memory that are kept: as many as one exchange uses at once.
+/// The most buffers that are kept: as many as one exchange uses at once.
 const KEPT: usize = 3;
 
-/// Memory that no exchange uses.
+/// The buffers that no exchange uses now.
 #[derive(Debug, Default)]
 pub(crate) struct ExchangeBuffers(Mutex<Vec<Vec<f32>>>);
 
-/// Floats of any values, to be written.
+/// A buffer of floats with arbitrary values, to be overwritten.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    /// As many as are used, or more.
+    /// At least `used` floats.
     values: Vec<f32>,
     used: usize,
 }
 
 impl ExchangeBuffers {
-    /// `size` floats.
+    /// A buffer of `size` floats.
     pub(crate) fn take(&self, size: usize) -> Buffer {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let least = |large: bool| {
@@ -28,7 +28,7 @@ impl ExchangeBuffers {
             fits.min_by_key(|(_, memory)| memory.len())
                 .map(|(at, _)| at)
         };
-        // The smallest that is large enough; if none is, the smallest goes and a new one comes.
+        // The smallest buffer that is large enough; if none is, a new one replaces the smallest.
         let found = least(true);
         let mut values = match found.or_else(|| least(false)) {
             Some(place) => kept.swap_remove(place),
@@ -40,7 +40,7 @@ impl ExchangeBuffers {
         Buffer { values, used: size }
     }
 
-    /// Keeps memory for the next exchange.
+    /// Keeps the buffer for the next exchange.
     pub(crate) fn put(&self, buffer: Buffer) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < KEPT {

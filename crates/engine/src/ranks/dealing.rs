@@ -1,5 +1,6 @@
-//! How the ranks of a machine come to their examples: one of them reads, and hands each other one its own of a piece before it reads
-//! the next. No rank holds more training examples than a piece and its own.
+//! How the ranks of a machine get their examples. One rank reads the dataset piece by piece, and sends each other rank
+//! its examples of a piece before it reads the next. So no rank holds more training examples than its own and one
+//! piece.
 
 use super::Ranks;
 use super::transport::Transport;
@@ -8,9 +9,9 @@ use crate::backend::reading::Reading;
 use meshfold_data::{Examples, ExamplesBuilder, Partition, Splits};
 use std::sync::Arc;
 
-/// In place of the rank that an example belongs to: it is in the test set of the partition, which all ranks have.
+/// Stands for a rank: the example is in the test set of the partition, which all ranks have.
 const HELD_OUT: u32 = u32::MAX - 1;
-/// In place of a rank: no client has the example.
+/// Stands for a rank: no client has the example.
 const NOBODYS: u32 = u32::MAX;
 
 /// What the rank that reads sends next.
@@ -20,7 +21,7 @@ enum Next {
     Own,
     /// Examples of the test set of the partition.
     HeldOut,
-    /// The splits without those.
+    /// The splits without the examples already sent.
     Rest,
     /// Nothing: reading has failed.
     Nothing,
@@ -68,14 +69,14 @@ impl World {
     }
 }
 
-/// A machine's examples on their way to its ranks, as the one that reads has them.
+/// The state of the rank that reads, while it deals examples to the ranks of its machine.
 struct Dealing<'a> {
     transport: &'a dyn Transport,
     /// The other ranks of the machine.
     others: Vec<usize>,
     /// The rank that each example belongs to, `[M]`.
     ranks: Vec<u32>,
-    /// How many have been dealt.
+    /// How many examples have been dealt.
     dealt: usize,
     held: Held,
 }
@@ -84,7 +85,7 @@ impl Dealing<'_> {
     /// Deals the examples of the next piece.
     fn hand_on(&mut self, piece: &Examples) {
         let places = |rank: u32| {
-            // Files that have changed since the run was planned may have more examples, which nobody has.
+            // Files that have changed since the run was planned may have more examples; these belong to no rank.
             let all = self.ranks.iter().skip(self.dealt);
             let own = (0_u32..).zip(all).take(piece.len());
             let own: Vec<u32> = own
@@ -116,7 +117,7 @@ impl Dealing<'_> {
         examples.to_pieces(|bytes| self.transport.send(rank, bytes));
     }
 
-    /// Deals the `rest`, if reading has come to its end.
+    /// Sends the `rest` of the splits, or says that reading failed if there is none.
     fn finish(mut self, rest: Option<Splits>, partition: &Partition) -> Option<Splits> {
         let Some(mut rest) = rest else {
             for rank in &self.others {
@@ -125,7 +126,7 @@ impl Dealing<'_> {
             return None;
         };
         if partition.held_out().is_some() {
-            // Clients have examples of the test set as well.
+            // Clients and the partition's test set may have examples of this test set.
             let test = rest.test.clone();
             test.each_piece(Ranks::PIECE, &mut |piece| self.hand_on(piece));
             rest.test = Arc::new(test.selected(&[]));
@@ -138,7 +139,7 @@ impl Dealing<'_> {
     }
 }
 
-/// What a rank holds of the examples that are dealt.
+/// The dealt examples that a rank holds.
 struct Held {
     own: ExamplesBuilder,
     held_out: ExamplesBuilder,
@@ -156,7 +157,7 @@ impl Held {
         }
     }
 
-    /// What `reader` sends.
+    /// Receives all that `reader` sends; `None` if reading failed.
     fn received(
         mut self,
         transport: &dyn Transport,
@@ -188,7 +189,7 @@ impl Held {
     }
 }
 
-/// The examples of `order`, which are given in ascending order, in that order.
+/// The examples `order`, in that order; `ascending` has them in ascending order.
 fn in_order(ascending: Examples, order: &[u32]) -> Examples {
     if order.is_sorted() {
         return ascending;

@@ -1,4 +1,4 @@
-//! What goes from rank to rank: in messages to other machines, in place on this one.
+//! Exchanges between ranks: by messages to other machines, by reads in place on the same one.
 
 use super::buffers::Buffer;
 use super::machine::Lent;
@@ -8,26 +8,26 @@ use crate::processor::row_memory::RowMemory;
 /// What a rank gives the others in an exchange.
 #[derive(Debug)]
 pub(crate) struct Outgoing<'a, 'm> {
-    /// Its rows, which the ranks of this machine read in place; `None` if they cannot.
+    /// This rank's rows, if the ranks of this machine can read them in place.
     pub(crate) rows: Option<&'a RowMemory>,
     /// Floats that each rank gets.
     pub(crate) sizes: Vec<usize>,
-    /// For each rank what a message to it holds; empty for ranks of this machine.
+    /// The message to each rank; empty for ranks of this machine.
     pub(crate) messages: Vec<&'m [f32]>,
 }
 
-/// What a rank receives in an exchange. While this lives, ranks of this machine leave their rows as they are.
+/// What a rank receives in an exchange. While this lives, ranks of this machine do not change their rows.
 #[derive(Debug)]
 pub(crate) struct Incoming<'a> {
     world: &'a World,
     lent: Option<Lent<'a>>,
-    /// Messages, one after another.
+    /// All received messages, one after another.
     received: Option<Buffer>,
     /// Where the message of each rank ends.
     ends: Vec<usize>,
 }
 
-/// `memory` in pieces of `lengths`, one after another.
+/// Cuts `memory` into consecutive pieces of `lengths` floats.
 fn cut<'m>(memory: &'m mut [f32], lengths: &[usize]) -> Vec<&'m mut [f32]> {
     let mut rest = memory;
     let piece = |length: &usize| {
@@ -37,7 +37,7 @@ fn cut<'m>(memory: &'m mut [f32], lengths: &[usize]) -> Vec<&'m mut [f32]> {
     lengths.iter().map(piece).collect()
 }
 
-/// Messages of `lengths` in `memory`. `write` fills in the message to each rank.
+/// Cuts `memory` into messages of `lengths` floats, one per rank. `write` fills each in.
 pub(super) fn pack<'m>(
     memory: &'m mut [f32],
     lengths: &[usize],
@@ -59,7 +59,7 @@ impl World {
             .is_some_and(|machine| machine.has(rank))
     }
 
-    /// How many of the `sizes` floats from or to each rank travel in a message: none where they are read in place.
+    /// For each rank, how many of the `sizes` floats go in a message: none if they are read in place.
     pub(crate) fn in_messages(&self, sizes: &[usize]) -> Vec<usize> {
         let in_message = |(rank, size): (usize, &usize)| match self.reads_in_place(rank) {
             true => 0,
@@ -68,8 +68,8 @@ impl World {
         sizes.iter().enumerate().map(in_message).collect()
     }
 
-    /// Sends `given` to the other ranks, and receives `sizes[k]` floats from rank `k`. While messages are on their way,
-    /// it calls `work` until that returns false. `work` is told whether all that is read in place has arrived.
+    /// Sends `outgoing` to the other ranks, and receives `sizes[k]` floats from rank `k`. Meanwhile it calls `work`
+    /// until that returns false. The argument of `work` says whether all rows to be read in place are ready.
     pub(crate) fn exchange<'a>(
         &'a self,
         outgoing: Outgoing<'a, '_>,
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// The floats `own` of all ranks, in the order of the ranks; rank `k` has `sizes[k]`.
+    /// Gathers the floats `own` of all ranks, in the order of the ranks; rank `k` has `sizes[k]`.
     pub(crate) fn of_all_ranks(&self, own: &RowMemory, sizes: &[usize]) -> Vec<f32> {
         let rank = self.rank();
         let message = |to: usize| match to == rank || self.reads_in_place(to) {
@@ -141,7 +141,7 @@ impl World {
 }
 
 impl Incoming<'_> {
-    /// All rows of `rank`, if they are read in place, once they are there.
+    /// All rows of `rank`, if they are read in place. Waits until they are ready.
     pub(crate) fn in_place(&self, rank: usize) -> Option<&[f32]> {
         self.lent.as_ref()?.of(rank)
     }

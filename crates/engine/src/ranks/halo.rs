@@ -6,11 +6,11 @@ use super::world::World;
 use crate::stack::mixing::{HostMixing, Matrix};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What ranks have made of a matrix. Ranks that are threads of one process may share the matrix.
+/// The halos computed for one matrix. Ranks that are threads of one process may share the matrix.
 #[derive(Debug, Default)]
 pub(crate) struct Halos(Mutex<Vec<Made>>);
 
-/// What a rank has made of a matrix, and for rows that lie where.
+/// The halo of one rank, and the placements of the rows that it was computed for.
 #[derive(Debug)]
 struct Made {
     rank: usize,
@@ -22,18 +22,18 @@ struct Made {
 /// The rows of a sparse matrix that a rank computes.
 #[derive(Debug)]
 pub(crate) struct Halo {
-    /// Sparse rows, the columns of each in the order of the whole matrix. A column below the number of own rows is one of them,
-    /// the others are rows of the halo.
+    /// Sparse rows, with columns in the order of the whole matrix. Columns below the number of own rows stand for own
+    /// rows, the others for rows of the halo.
     pub(crate) matrix: Matrix,
-    /// Those of its rows that read own rows alone.
+    /// The rows of `matrix` that read own rows alone.
     pub(crate) inner: Vec<u32>,
-    /// Those that read rows of the halo.
+    /// The rows of `matrix` that read rows of the halo.
     pub(crate) border: Vec<u32>,
     pub(crate) transfer: Transfer,
 }
 
 impl Halo {
-    /// The part of `matrix` that this rank computes, made when it is first asked for rows that lie so.
+    /// The part of `matrix` that this rank computes; computed once for given placements.
     pub(crate) fn of(
         world: &World,
         matrix: &Matrix,
@@ -48,7 +48,7 @@ impl Halo {
             return made.halo.clone();
         }
         let halo = Arc::new(Self::new(&matrix.host, from, to, rank));
-        // Runs that share a matrix may have their rows elsewhere, and go one after another.
+        // Only the latest is kept: runs that share a matrix may place rows differently, but go one after another.
         halos.retain(|made| made.rank != rank);
         halos.push(Made {
             rank,
@@ -59,13 +59,13 @@ impl Halo {
         halo
     }
 
-    /// Whether rows of it come from other machines.
+    /// Whether some rows of the halo come by message from other machines.
     pub(crate) fn comes_by_message(&self, world: &World) -> bool {
         let mut received = self.transfer.received.iter().enumerate();
         received.any(|(rank, rows)| !rows.is_empty() && !world.reads_in_place(rank))
     }
 
-    /// The rows of `matrix` that are on `rank` as `to` has them; its columns lie as `from` has them.
+    /// The rows of `matrix` that `to` places on `rank`; `from` places the rows that they read.
     ///
     /// # Panics
     /// If the matrix is not sparse.

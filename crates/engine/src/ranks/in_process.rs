@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-/// What goes from one rank to another.
+/// A message from one rank to another.
 #[derive(Debug)]
 enum Message {
     Floats(Vec<f32>),
@@ -23,7 +23,7 @@ pub(crate) struct InProcess {
     counter: Counter,
 }
 
-/// Ranks, each connected with each: as many as `machines` has items, each on the machine of that number.
+/// Connected ranks, one for each item of `machines`: rank `i` acts as if it were on machine `machines[i]`.
 pub(crate) fn connected(machines: &[usize]) -> Vec<InProcess> {
     let count = machines.len();
     let first = |machine| machines.iter().position(|of_rank| of_rank == machine);
@@ -153,7 +153,7 @@ impl Transport for InProcess {
     fn abort(&self, reason: &str) -> ! {
         for rank in self.others() {
             let channel = self.to[rank].lock().unwrap_or_else(PoisonError::into_inner);
-            // One that is gone needs no word.
+            // A rank that has left need not be told.
             channel.send(Message::Abort(reason.to_owned())).ok();
         }
         panic!("rank {} cannot go on: {reason}", self.rank)
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// What each of `count` ranks makes of its transport.
+    /// What `work` returns on each of `count` ranks.
     fn on_each<T: Send>(count: usize, work: impl Fn(&InProcess) -> T + Sync) -> Vec<T> {
         thread::scope(|scope| {
             let ranks = connected(&vec![0; count]).into_iter();

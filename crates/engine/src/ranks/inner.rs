@@ -16,14 +16,14 @@ pub(crate) trait Inner: Backend {
     /// Whether other ranks of the machine can read its rows in place.
     fn lends(&self) -> bool;
 
-    /// This device, with its rows where the ranks of `machine` can read them. Only for a device that
-    /// [lends](Inner::lends).
+    /// This device, with its rows in memory that the ranks of `machine` can read. Only for a device that
+    /// [lends](Inner::lends) its rows.
     fn of_machine(&self, machine: &Machine) -> Arc<dyn Inner>;
 
     /// Rows of zeros, `[rows, width]`.
     fn own_zeros(&self, rows: usize, width: usize) -> Box<dyn OwnRows>;
 
-    /// `rows` as rows of a rank, each `[width]`.
+    /// Copies of `rows`, each `[width]`, as rows of a rank.
     ///
     /// # Errors
     /// [`EngineError::Device`] if a kernel of the device could not see them at once.
@@ -47,7 +47,7 @@ pub(crate) trait Inner: Backend {
 /// [`EngineError::OtherDevice`] if another operand is of another kind of device, [`EngineError::Device`] if a kernel of the device
 /// could not see rows of other ranks at once.
 pub(crate) trait OwnRows: Rows {
-    /// How many there are, `N`.
+    /// How many rows there are, `N`.
     fn count(&self) -> usize;
 
     /// Floats of a row, padding included.
@@ -59,14 +59,14 @@ pub(crate) trait OwnRows: Rows {
     /// The rows at `places`, for other ranks to read: in place if they lie in host memory. Waits for the device.
     fn readable(&self, places: &mut dyn Iterator<Item = u32>) -> Readable<'_>;
 
-    /// New rows: row `i` is row `picks[i]` of these and the `foreign` ones that follow them.
+    /// New rows: row `i` is row `picks[i]` of these rows followed by the `foreign` ones.
     fn gather_among(
         &self,
         picks: &[u32],
         foreign: &[&[f32]],
     ) -> Result<Box<dyn OwnRows>, EngineError>;
 
-    /// Overwrites row `targets[i]` with row `picks[i]` of `source` and the `foreign` ones that follow it; the targets are distinct.
+    /// Overwrites row `targets[i]` with row `picks[i]` of `source` followed by `foreign`; targets are distinct.
     fn scatter_among(
         &mut self,
         targets: &[u32],
@@ -95,7 +95,7 @@ pub(crate) struct DealtMixing<'a> {
     pub(crate) matrix: &'a Matrix,
     /// The part of the mixing that this rank computes.
     pub(crate) halo: &'a Halo,
-    /// Where the rows lie, and where the mixed rows are to lie.
+    /// The placement of the rows, and then that of the mixed rows.
     pub(crate) from: &'a Placement,
     pub(crate) to: &'a Placement,
 }
@@ -103,9 +103,9 @@ pub(crate) struct DealtMixing<'a> {
 /// Rows of a rank in host memory.
 #[derive(Debug)]
 pub(crate) enum Readable<'a> {
-    /// All of them, where they lie.
+    /// All rows, in their own memory.
     InPlace(&'a RowMemory),
-    /// Copies of those at `places`, ascending.
+    /// Copies of the rows at `places`, ascending.
     #[cfg_attr(
         not(feature = "gpu"),
         allow(dead_code, reason = "without GPUs all rows lie in host memory")
@@ -125,7 +125,7 @@ impl<'a> Readable<'a> {
     /// The row of `width` floats at `place`.
     ///
     /// # Panics
-    /// If it was not asked for.
+    /// If it is not among the rows that were copied.
     pub(crate) fn row(&self, place: usize, width: usize) -> &[f32] {
         match self {
             Self::InPlace(memory) => &memory[place * width..][..width],

@@ -1,7 +1,7 @@
-//! Losses that the devices of ranks keep, each those of its own rows, until all are collected.
+//! Losses that the device of each rank keeps for its own rows, until all are collected.
 //!
-//! A GPU adds the losses of a row to a sum in f32, which is moved to the host when somebody asks for it. Bits are those of one GPU,
-//! so the sum goes with its row from rank to rank, and is moved to the host when one GPU would do so.
+//! A GPU adds the losses of a row to a sum in f32, which is moved to the host when it is needed there. To keep the bits
+//! of one GPU, the sum moves with its row from rank to rank, and to the host when one GPU would move it.
 
 use super::placement::Placement;
 use super::world::World;
@@ -12,10 +12,10 @@ use std::mem::replace;
 /// Words of the losses of a row.
 const WORDS: usize = 3;
 
-/// The bits of the sum below those of the first round with a loss that was not finite, the steps, the examples.
+/// One word with the first round whose loss was not finite above the bits of the sum; then steps; then examples.
 type RowWords = [u64; WORDS];
 
-/// Losses on the devices of all ranks: those of no row, if nobody has trained since they were collected.
+/// Losses on the devices of all ranks; none if no row was trained since they were collected.
 #[derive(Debug, Default)]
 pub(crate) struct LossesOnDevices {
     kept: Option<Kept>,
@@ -23,15 +23,15 @@ pub(crate) struct LossesOnDevices {
 
 #[derive(Debug)]
 struct Kept {
-    /// The rank that has the losses of each row, which its trainer keeps in the order of the rows.
+    /// Which rank has the losses of each row. The rank's trainer keeps them in the order of its rows.
     at: Placement,
     /// The last round that was trained in.
     round: usize,
 }
 
 impl LossesOnDevices {
-    /// Before rows are trained that lie as `placement` says: their losses move there. If there is no room for so many rows, all
-    /// losses are moved to `tallies` first, as one GPU does.
+    /// Called before rows with this `placement` are trained: moves their losses to it. If there is no room for so many
+    /// rows, moves all losses to `tallies` first, as one GPU does.
     pub(crate) fn prepare(
         &mut self,
         world: &World,
@@ -59,7 +59,7 @@ impl LossesOnDevices {
         kept.move_to(to, world, inner);
     }
 
-    /// Rows are trained in `round`.
+    /// Notes that rows are trained in `round`.
     pub(crate) fn train(&mut self, round: usize) {
         if let Some(kept) = &mut self.kept {
             kept.round = round;
@@ -88,7 +88,7 @@ impl LossesOnDevices {
         Some(of_words(&all, kept.round))
     }
 
-    /// The losses become `losses`, which every rank has.
+    /// Sets the losses to `losses`, which every rank has.
     pub(crate) fn resume(
         &mut self,
         world: &World,
@@ -111,13 +111,13 @@ impl LossesOnDevices {
 }
 
 impl Kept {
-    /// The losses of the rows of `rank`, which is this one.
+    /// The losses of the rows of this rank, number `rank`.
     fn own(&self, rank: usize, inner: &dyn Trainer) -> Vec<RowWords> {
         let none = || DeviceLosses::none(self.at.of(rank).len());
         words(&inner.losses().unwrap_or_else(none))
     }
 
-    /// The losses move to where `to` has them.
+    /// Moves the losses to the placement `to`.
     fn move_to(&mut self, to: Placement, world: &World, inner: &mut dyn Trainer) {
         let rank = world.rank();
         let own = self.own(rank, inner);
@@ -165,7 +165,7 @@ fn words(losses: &DeviceLosses) -> Vec<RowWords> {
     .collect()
 }
 
-/// The losses that [`words`] made these of; `round` is the last one that was trained in.
+/// The inverse of [`words`]; `round` is the last one in which rows were trained.
 fn of_words(words: &[RowWords], round: usize) -> DeviceLosses {
     let sums = words.iter().map(|[both, ..]| *both as u32);
     let broken = words.iter().map(|[both, ..]| (*both >> 32) as u32);

@@ -1,12 +1,13 @@
-//! Rows that ranks of one machine read in place, where the rank that owns them has them.
+//! Rows that ranks of one machine read in place, in the memory of the rank that owns them.
 //!
-//! Each rank has its rows in an [`Arena`], of which every other rank there has a mapping to read. In an exchange a rank lends its
-//! rows: it says where they begin, and leaves them as they are until all who read them are done. Both are words in the header
-//! of its arena, which count exchanges; nobody sends a message.
+//! Each rank has its rows in an [`Arena`], which every other rank of the machine has mapped. In an exchange a rank
+//! lends its rows: it says where they begin, and does not change them until all readers are done. Ranks signal both by
+//! words in the headers of their arenas, which count exchanges. No message is sent.
 //!
-//! Where most rows are read by several ranks, these divide the parameters among them instead of the rows, as threads of one process
-//! do: each takes a part, mixes it of all rows, writes it to where the other ranks have room for their rows mixed, and takes the next
-//! one that is left. So each row is read from memory once, and a rank that is slow takes fewer parts.
+//! If several ranks read most rows, they divide the parameters among them instead of the rows, as threads of one
+//! process do. Each rank takes a block of parameters, mixes it for all rows, writes the result to the memory of the
+//! ranks that own the mixed rows, and takes the next free block. So each row is read from memory once, and slow ranks
+//! take fewer blocks.
 #![allow(unsafe_code)]
 
 use super::placement::Placement;
@@ -27,13 +28,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{process, thread};
 
-// Words of the header. What is written at different times lies in different lines of the caches.
+// Words of the header. Words that are written at different times lie in different cache lines.
 
 /// A number that this arena alone has, to tell it from other files.
 const STAMP: usize = 0;
 /// Whether the rank has left.
 const GONE: usize = 1;
-/// The exchange for which rows were lent last; the byte where they begin; how many floats they are; the same of the room.
+/// The exchange for which rows were lent last; the byte where they begin; their floats; and both for the room, where
+/// other ranks write mixed rows.
 const LENT: usize = 16;
 const BEGIN: usize = 17;
 const FLOATS: usize = 18;
@@ -41,24 +43,24 @@ const ROOM: usize = 19;
 const ROOM_FLOATS: usize = 20;
 /// The exchange for which this rank was last done with reading.
 const READ: usize = 32;
-/// Of the first rank alone: how many blocks of [`ALIGNMENT`] parameters have been taken to be mixed, above them the exchange that they
-/// are of.
+/// Used on the first rank alone: in the lower bits, how many blocks of [`ALIGNMENT`] parameters have been taken for
+/// mixing; in the upper bits, the exchange.
 const TAKEN: usize = 48;
 /// Bits of [`TAKEN`] that count blocks: enough for rows of 17 GB, and for one exchange in each microsecond of three days.
 const BLOCK_BITS: u32 = 26;
 
-/// Blocks that a rank takes at once, at least: a page or two of each row.
+/// The fewest blocks that a rank takes at once: a page or two of each row.
 const LEAST: usize = 32;
 
-/// Bytes of address space that the arenas of a machine take together, at most.
+/// The most bytes of address space for all arenas of a machine.
 const MOST: usize = 1 << 46;
 
-/// Looks after another rank without a pause, then with the processor left to others, and then with pauses.
+/// How often a waiting rank checks a word by spinning, and how often until it stops yielding and sleeps for [`PAUSE`].
 const LOOKS: u32 = 200;
 const YIELDS: u32 = 10_000;
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// The ranks of this machine, as one of them.
+/// The ranks of this machine, as seen by one of them.
 #[derive(Debug)]
 pub(crate) struct Machine {
     arena: Arc<Arena>,
@@ -68,7 +70,7 @@ pub(crate) struct Machine {
     exchanges: AtomicU64,
 }
 
-/// Rows of this rank, lent to the others, and theirs. When it goes it waits until all readers are done.
+/// This rank's rows, lent to the others, and access to theirs. Dropping it waits until all readers are done.
 #[derive(Debug)]
 pub(crate) struct Lent<'a> {
     machine: &'a Machine,
@@ -77,8 +79,8 @@ pub(crate) struct Lent<'a> {
 }
 
 impl Machine {
-    /// The ranks that share the memory of this machine; `None` if this one is alone, or if one of them cannot read the memory of
-    /// another one, or does not lend its rows, which `lends` says. Every rank calls it.
+    /// The ranks that share the memory of this machine. `None` if there is only one, if one cannot read the memory of
+    /// another, or if one does not lend its rows (`lends`). Every rank calls it.
     pub(crate) fn join(transport: &dyn Transport, lends: bool) -> Option<Self> {
         let (rank, readers) = (transport.rank(), transport.readers());
         let beside = |other: usize| other != rank && readers[other] == readers[rank];
@@ -135,7 +137,7 @@ impl Machine {
             .collect()
     }
 
-    /// Lends `rows` to `readers`. Every rank of the machine calls it, and lets go of what it returns before the next call.
+    /// Lends `rows` to `readers`. Every rank of the machine calls it, and drops the result before the next call.
     ///
     /// # Panics
     /// If the rows are not in the arena.
@@ -143,7 +145,7 @@ impl Machine {
         self.lend_with(rows, [0, 0], readers)
     }
 
-    /// The same, with `room` for what others write: where it begins, and how many floats it is.
+    /// As [`Machine::lend`], with room where others write: `room` is its first byte and its floats.
     fn lend_with<'a>(
         &'a self,
         rows: &'a RowMemory,
@@ -170,8 +172,8 @@ impl Machine {
         }
     }
 
-    /// Mixes the rows of all ranks of this machine, which are all that there are: `rows` are those of this rank, which lie as `from` has
-    /// them, and `mixed` becomes those that `to` gives it. Every rank calls it.
+    /// Mixes the rows of all ranks, all of which are on this machine. `rows` are this rank's rows under the placement
+    /// `from`; `mixed` becomes its mixed rows under `to`. Every rank calls it.
     ///
     /// # Panics
     /// If the matrix is not sparse, or rows lie elsewhere.
@@ -226,7 +228,7 @@ impl Machine {
         });
     }
 
-    /// Where `rows` begin, and how many floats they are.
+    /// The byte of the arena where `rows` begin, and their floats.
     ///
     /// # Panics
     /// If they are not in the arena.
@@ -238,10 +240,10 @@ impl Machine {
         [piece.at(), piece.len()].map(|word| word as u64)
     }
 
-    /// Waits until the word `word` of `rank` counts to `exchange`.
+    /// Waits until the word `word` of `rank` is at least `exchange`.
     ///
     /// # Panics
-    /// If that rank has left. One that is killed is the business of MPI, which ends all others.
+    /// If that rank has left. If it is killed, MPI ends all others.
     fn wait(&self, rank: usize, word: usize, exchange: u64) -> &Mapping {
         let other = self.others[rank].as_ref();
         let other = other.expect("rows are read of ranks of this machine");
@@ -278,7 +280,7 @@ impl Lent<'_> {
         self.machine.others[rank].as_ref()?;
         let other = self.machine.wait(rank, LENT, self.exchange);
         let word = |index| other.word(index).load(Ordering::Relaxed) as usize;
-        // SAFETY: that rank leaves them as they are until this one has read them, which it says when `self` goes.
+        // SAFETY: that rank does not change them until this one has read them, which it signals when `self` is dropped.
         Some(unsafe { other.floats(word(BEGIN), word(FLOATS)) })
     }
 }
@@ -287,7 +289,7 @@ impl Drop for Lent<'_> {
     fn drop(&mut self) {
         let own = self.machine.arena.mapping();
         own.word(READ).store(self.exchange, Ordering::Release);
-        // A rank that fails waits for nobody: it changes no rows any more.
+        // A rank that panics need not wait, as it changes no rows any more.
         if !thread::panicking() {
             for reader in &self.readers {
                 self.machine.wait(*reader, READ, self.exchange);
@@ -302,9 +304,9 @@ impl Drop for Machine {
     }
 }
 
-/// Takes the next of `blocks` blocks in `exchange`, of which `taken` counts those that are gone; `None` if all are. What a rank takes is
-/// large at first and small in the end, so that all are done at about the same time. All ranks are in the same exchange while any
-/// block is left.
+/// Takes the next free blocks of `blocks` in `exchange`, and counts them in `taken`; `None` if none is free. Ranks take
+/// many at first and few in the end, so that all finish at about the same time. All ranks are in the same exchange
+/// while any block is free.
 ///
 /// # Panics
 /// If `blocks` are more than the word can count.
@@ -320,7 +322,7 @@ fn take_blocks(
     );
     let begun = exchange << BLOCK_BITS;
     let part = |word: u64| {
-        // The word is of an earlier exchange until somebody takes the first block.
+        // Until the first block is taken, the word is that of an earlier exchange.
         let gone = word.saturating_sub(begun) as usize;
         let size = ((blocks - gone) / (2 * ranks)).max(LEAST);
         (gone < blocks).then(|| gone..(gone + size).min(blocks))
@@ -330,13 +332,13 @@ fn take_blocks(
     part(before.ok()?)
 }
 
-/// Several times the memory of the machine: what is not written to costs nothing, and there is room for pieces of all sizes.
+/// Several times the memory of the machine, so that pieces of all sizes fit; pages that are not written cost nothing.
 fn bytes_of_arena(ranks: usize) -> usize {
     let bytes = memory_of_machine().saturating_mul(4).min(MOST / ranks);
     bytes.next_multiple_of(HEADER)
 }
 
-/// The arena of which another rank told process, number, bytes and stamp.
+/// Maps the arena of another rank, given its process, number, bytes and stamp.
 fn mapping_of(told: &[u64]) -> io::Result<Mapping> {
     let [process, number, bytes, stamp] = *told else {
         return Err(io::Error::other("an arena has four words"));
@@ -356,7 +358,7 @@ mod tests {
     use super::*;
     use crate::ranks::in_process::{InProcess, connected};
 
-    /// What each of some ranks on `machines` makes of the others of its machine.
+    /// What `work` returns on each rank, rank `i` being on machine `machines[i]`.
     fn on_each<T: Send>(
         machines: &[usize],
         work: impl Fn(&InProcess, Option<Machine>) -> T + Sync,

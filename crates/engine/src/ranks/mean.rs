@@ -7,17 +7,17 @@ use super::world::World;
 use crate::network::layout::ALIGNMENT;
 use std::ops::Range;
 
-/// The rows that count in a mean, and which parameters each rank sums.
+/// The rows of nonzero weight in a mean, and the parameters that each rank sums.
 struct Parts {
-    /// The rows of each rank that count, ascending.
+    /// The rows of nonzero weight of each rank, ascending.
     rows: Vec<Vec<u32>>,
     /// The parameters that each rank sums.
     parts: Vec<Range<usize>>,
 }
 
 impl World {
-    /// `Σ_i weights[i] · row_i` over all rows, on every rank: each rank sums its part of the parameters over all rows, in their
-    /// order, so that the sum is that of one device to the bit. Rows of weight zero stay where they are.
+    /// `Σ_i weights[i] · row_i` over all rows, on every rank. Each rank sums its part of the parameters over all rows
+    /// in order, so that the sum has the bits of one device. Rows of weight zero are not sent.
     pub(crate) fn mean(
         &self,
         own: &dyn OwnRows,
@@ -73,7 +73,7 @@ impl World {
         self.of_all_ranks(&sums, &sizes)
     }
 
-    /// This rank's part of the parameters of all rows that count, in the order of the rows.
+    /// This rank's part of the parameters of all rows of nonzero weight, in the order of the rows.
     fn in_order<'a>(
         &self,
         own: &'a Readable<'_>,

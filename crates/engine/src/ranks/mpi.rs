@@ -11,7 +11,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::{env, fmt, io};
 
-/// What those who start processes of MPI tell each of them.
+/// Environment variables that launchers of MPI processes set.
 const SIGNS: [&str; 4] = [
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
@@ -19,7 +19,7 @@ const SIGNS: [&str; 4] = [
     "MPI_LOCALNRANKS",
 ];
 
-/// Floats or bytes of a message, at most: MPI counts in 32 bits.
+/// The most floats or bytes in a message: MPI counts in 32 bits.
 const MOST: usize = 1 << 28;
 
 /// The tag of a message with parameters.
@@ -61,7 +61,7 @@ impl Ranks {
     }
 }
 
-/// For each rank the first one of those that share memory with it.
+/// For each rank, the first rank of those that share memory with it.
 fn readers(world: &SimpleCommunicator) -> Vec<usize> {
     let mut first = world.rank();
     let machine = world.split_shared(first);
@@ -71,7 +71,7 @@ fn readers(world: &SimpleCommunicator) -> Vec<usize> {
     readers.into_iter().map(|rank: i32| rank as usize).collect()
 }
 
-/// A process of MPI, which leaves when this is dropped.
+/// This process as a rank of MPI; it leaves MPI when this is dropped.
 struct Mpi {
     rank: usize,
     count: usize,
@@ -122,7 +122,7 @@ impl Transport for Mpi {
             let mut pending = receipts;
             pending.append(&mut sendings);
             while work() {
-                // Long messages move on while MPI is called.
+                // Long messages make progress only while MPI is called.
                 let tested = pending.into_iter().map(|request| request.test());
                 pending = tested.filter_map(Result::err).collect();
             }

@@ -31,7 +31,7 @@ impl Placement {
         }
     }
 
-    /// Rows that follow each other are together, and every rank has about as many.
+    /// Blocks of consecutive rows, of nearly equal size on all ranks.
     pub(crate) fn in_blocks(rows: usize, ranks: usize) -> Self {
         Self::new(Division::in_blocks(rows, ranks), ranks)
     }
@@ -61,14 +61,14 @@ impl Placement {
         self.of_rank.iter().map(Vec::len)
     }
 
-    /// Those of `all`, which has an item for each row, that belong to rows of `rank`.
+    /// The items of `all`, which has one per row, for the rows of `rank`.
     pub(crate) fn pick<T: Copy>(&self, all: &[T], rank: usize) -> Vec<T> {
         let rows = self.of(rank).iter();
         rows.map(|row| all[*row as usize]).collect()
     }
 }
 
-/// What part `index` of `parts` gets of `count` things: the parts follow each other, and the first ones are the larger ones.
+/// The range of part `index` if `count` things are split into `parts` consecutive parts, larger ones first.
 pub(crate) fn share(count: usize, index: usize, parts: usize) -> Range<usize> {
     Division::block(count, index, parts)
 }

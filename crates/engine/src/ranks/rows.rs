@@ -13,7 +13,7 @@ use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stack::quantiser::Quantiser;
 use std::sync::Arc;
 
-/// Rows `[R, P_pad]`, of which this rank has those that the placement gives it.
+/// Rows `[R, P_pad]`; this rank holds those that the placement gives it.
 #[derive(Debug)]
 pub(crate) struct RankedRows {
     world: Arc<World>,
@@ -80,7 +80,7 @@ impl RankedRows {
         self.world.rank()
     }
 
-    /// Those of `all`, which has an item for each row, that belong to rows of this rank.
+    /// The items of `all`, which has one per row, for the rows of this rank.
     fn pick<T: Copy>(&self, all: &[T]) -> Vec<T> {
         self.placement.pick(all, self.rank())
     }
@@ -94,7 +94,7 @@ impl RankedRows {
         }
     }
 
-    /// Moves the rows to where `to` has them.
+    /// Moves the rows to the placement `to`.
     pub(crate) fn move_to(&mut self, to: &Arc<Placement>) {
         if let PlacedRows::Moved(own) = self.at(to) {
             self.own = own;
@@ -102,7 +102,7 @@ impl RankedRows {
         self.placement = to.clone();
     }
 
-    /// The rows where `to` has them.
+    /// This rank's rows under the placement `to`.
     pub(crate) fn at(&self, to: &Arc<Placement>) -> PlacedRows<'_> {
         if Arc::ptr_eq(&self.placement, to) || self.placement == *to {
             return PlacedRows::Here(self.own.as_ref());

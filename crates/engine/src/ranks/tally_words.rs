@@ -1,4 +1,4 @@
-//! What a row has lost since the last record, on its way to other ranks.
+//! Tallies of training losses as words that ranks send to each other.
 
 use crate::training::tally::{LossSum, RowTally};
 
@@ -12,7 +12,7 @@ pub(crate) fn words(tally: &RowTally) -> [u64; WORDS] {
     [recent.sum.to_bits(), recent.steps, recent.examples, broken]
 }
 
-/// The tally that [`words`] made these of.
+/// The inverse of [`words`].
 pub(crate) fn of_words([sum, steps, examples, broken]: [u64; WORDS]) -> RowTally {
     RowTally {
         recent: LossSum {

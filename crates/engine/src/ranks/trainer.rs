@@ -1,4 +1,4 @@
-//! The trainer of rows that are dealt over ranks: each trains and judges its own ones.
+//! The trainer of rows that are dealt over ranks: each rank trains and judges its own rows.
 
 use super::losses_on_devices::LossesOnDevices;
 use super::placement::Placement;
@@ -24,16 +24,16 @@ pub(crate) struct RankedTrainer {
     inner: Box<dyn Trainer>,
     /// The partition of this rank's clients, with indices into the examples that it holds.
     held: Partition,
-    /// For each row the only rank that knows its losses, or [`ALL_RANKS`] if all do. Rows beyond the end were never trained.
+    /// For each row, the only rank that knows its losses, or [`ALL_RANKS`]. Rows beyond the end were never trained.
     only_rank_with_losses: Vec<u32>,
-    /// The losses that devices keep, if they do. Then all ranks know everything that hosts know.
+    /// The losses that devices keep, if they do. Then all ranks know the same tallies.
     on_devices: Option<LossesOnDevices>,
 }
 
-/// In place of a rank: every rank knows the losses of the row.
+/// Stands for a rank: every rank knows the losses of the row.
 const ALL_RANKS: u32 = u32::MAX;
 
-/// What the inner trainer is given for the rows of this rank.
+/// The arguments of the inner trainer for the rows of this rank.
 struct OwnTasks {
     rows: Vec<RowWork>,
     rate_scales: Option<Vec<f32>>,
@@ -41,7 +41,7 @@ struct OwnTasks {
     tallies: Vec<RowTally>,
 }
 
-/// What a call is given for all rows.
+/// The arguments of a call for all rows.
 struct AllTasks<'a, 'b> {
     context: Context<'a>,
     states: RowStates<'b>,
@@ -49,10 +49,10 @@ struct AllTasks<'a, 'b> {
 }
 
 impl RankedTrainer {
-    /// Has `inner` train on `examples` training examples, which are those that [`World::examples_of`] says.
+    /// A trainer whose `inner` trainer holds the `examples` training examples that [`World::examples_of`] names.
     ///
     /// # Panics
-    /// If they are others.
+    /// If their number differs.
     pub(crate) fn new(
         world: &Arc<World>,
         inner: Box<dyn Trainer>,
@@ -93,7 +93,7 @@ impl RankedTrainer {
         Arc::new(Placement::new(ranks.collect(), count))
     }
 
-    /// [`RankedTrainer::at_clients`] of rows with these tasks; those without work stay.
+    /// [`RankedTrainer::at_clients`] for rows with these tasks; rows without work stay.
     fn at_work(&self, placement: &Arc<Placement>, rows: &[RowWork]) -> Arc<Placement> {
         let client = |work: &RowWork| (work.amount != Amount::Idle).then_some(work.client);
         self.at_clients(placement, rows.iter().map(client))
@@ -137,7 +137,7 @@ impl RankedTrainer {
         self.put_back(placement, all, part, done);
     }
 
-    /// The own ones of what is known of all rows. An order that another rank drew is drawn again.
+    /// Picks the arguments for this rank's rows. If another rank drew the order of a pass, it is drawn again here.
     fn own_tasks(&self, placement: &Placement, all: &mut AllTasks<'_, '_>) -> OwnTasks {
         let rank = self.world.rank();
         let take = |row: &u32| {
@@ -158,7 +158,7 @@ impl RankedTrainer {
         }
     }
 
-    /// Puts what the own rows came to among all rows, and moves the others on.
+    /// Stores the results of this rank's rows, and advances the passes of all other rows.
     fn put_back(
         &self,
         placement: &Placement,
@@ -180,8 +180,8 @@ impl RankedTrainer {
         }
     }
 
-    /// Called before rows of `placement` are trained. Losses of rows that come from another rank are told to all ranks,
-    /// or move with the rows. Returns the [largest batch](Context::largest_batch) where the device must know it.
+    /// Called before rows of `placement` are trained. Losses of rows that come from another rank are sent to all ranks,
+    /// or move with the rows. Returns the [largest batch](Context::largest_batch) if the device must know it, else 0.
     fn prepare(
         &mut self,
         placement: &Placement,
@@ -209,8 +209,7 @@ impl RankedTrainer {
         0
     }
 
-    /// Tells all ranks the losses of rows that only one rank knows, for the rows that `chosen` accepts, given a row and
-    /// its rank.
+    /// Sends to all ranks the losses that only one rank knows, for the rows for which `chosen(row, rank)` is true.
     fn tell(&self, tallies: &mut [RowTally], chosen: impl Fn(u32, u32) -> bool) {
         let mut rows = vec![Vec::new(); self.world.ranks.count()];
         for (row, owner) in (0u32..)
@@ -341,7 +340,7 @@ impl Trainer for RankedTrainer {
     }
 
     /// # Errors
-    /// [`EngineError::Setting`] for all training examples, which no rank has.
+    /// [`EngineError::Setting`] for evaluation on all training examples, as no rank has them all.
     fn evaluate(
         &mut self,
         context: Context<'_>,

@@ -1,26 +1,26 @@
-//! Rows on their way from rank to rank.
+//! Transfers of rows between ranks.
 
 use super::exchange::{Incoming, Outgoing, pack};
 use super::inner::OwnRows;
 use super::placement::Placement;
 use super::world::World;
 
-/// Rows that ranks ask each other for, as one rank sees it.
+/// The rows that ranks read of each other, from the view of one rank.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
-    /// Places of the own rows that each rank gets, in order.
+    /// For each rank, the places of the own rows that it gets, in order.
     pub(crate) sent: Vec<Vec<u32>>,
-    /// Rows that come from each rank, in order.
+    /// For each rank, the rows that come from it, in order.
     pub(crate) received: Vec<Vec<u32>>,
-    /// Rows that all ranks have of others, each as often as a rank has it.
+    /// The number of rows that ranks receive, summed over all ranks.
     pub(crate) of_all: usize,
-    /// Places of these rows among those of the rank that they come from.
+    /// The places of the `received` rows on the ranks that they come from.
     places_there: Vec<Vec<u32>>,
 }
 
 impl Transfer {
-    /// Rank `k` reads the rows `wanted(k)` of a stack, repeated or not; this is rank `own`. Each row is sent to a rank once, in
-    /// ascending order.
+    /// Rank `k` reads the rows `wanted(k)` of a stack, which may repeat; this is rank `own`. Each row is sent to a rank
+    /// once, in ascending order.
     pub(crate) fn of<'a>(
         placement: &Placement,
         own: usize,
@@ -60,12 +60,12 @@ impl Transfer {
         }
     }
 
-    /// Rows that come from other ranks.
+    /// The number of rows that come from other ranks.
     pub(crate) fn incoming(&self) -> usize {
         self.received.iter().map(Vec::len).sum()
     }
 
-    /// Where each row that comes lies among those that come: pairs of a row and its place, ascending by row.
+    /// The place of each received row among all received rows: pairs of row and place, ascending by row.
     fn places(&self) -> Vec<(u32, u32)> {
         let rows = self.received.iter().flatten().copied();
         let mut places: Vec<(u32, u32)> = rows.zip(0..).collect();
@@ -73,7 +73,7 @@ impl Transfer {
         places
     }
 
-    /// Where a row lies among the own rows of `rank` and those that come, which follow them.
+    /// A function from a row to its place among the own rows of `rank`, followed by the received rows.
     pub(crate) fn finder<'a>(
         &self,
         placement: &'a Placement,
@@ -89,7 +89,7 @@ impl Transfer {
         }
     }
 
-    /// Gives other ranks rows of `rows`, and takes theirs. See [`World::exchange`] of `work`.
+    /// Sends rows of `rows` to other ranks, and receives theirs. For `work` see [`World::exchange`].
     pub(crate) fn carry_out<'a>(
         &'a self,
         world: &'a World,
@@ -127,7 +127,7 @@ impl Transfer {
     }
 }
 
-/// Rows of other ranks, which these leave as they are meanwhile.
+/// Received rows of other ranks, which do not change them while this lives.
 #[derive(Debug)]
 pub(crate) struct ArrivedRows<'a> {
     transfer: &'a Transfer,

@@ -1,4 +1,4 @@
-//! The trait of what carries rows and numbers from rank to rank.
+//! The trait for carrying rows and numbers between ranks.
 
 use super::Sent;
 use std::fmt::Debug;
@@ -13,30 +13,30 @@ pub(crate) trait Transport: Debug + Send + Sync {
     /// How many there are.
     fn count(&self) -> usize;
 
-    /// Sends `to[k]` to rank `k` and fills `from[k]` with what rank `k` sends to this one. Both ends know how long a message
-    /// is; an empty one is not sent, nor is one to the rank itself. Calls `work` until it says that there is nothing left to do,
-    /// while messages are on their way.
+    /// Sends `to[k]` to rank `k` and fills `from[k]` with what rank `k` sends to this one. Both ends know the length of
+    /// a message; empty ones, and those to the rank itself, are not sent. While messages are on their way, calls `work`
+    /// until it returns false.
     fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]], work: &mut dyn FnMut() -> bool);
 
-    /// The words of each rank, of which rank `k` has `lengths[k]`.
+    /// Gathers the words of each rank; rank `k` has `lengths[k]`.
     fn all_gather(&self, own: &[u64], lengths: &[usize]) -> Vec<Vec<u64>>;
 
-    /// Replaces `words` by those of rank 0, of which there are as many.
+    /// Replaces `words` by those of rank 0; all ranks pass the same number.
     fn broadcast(&self, words: &mut [u64]);
 
     /// Sends `bytes` to `rank`, which [receives](Transport::receive) them. They are not counted.
     fn send(&self, rank: usize, bytes: &[u8]);
 
-    /// What `rank` [sends](Transport::send) to this one next.
+    /// Receives what `rank` [sends](Transport::send) to this one next.
     fn receive(&self, rank: usize) -> Vec<u8>;
 
-    /// The rank that reads examples for the machine of each rank, which is the first one there.
+    /// For each rank, the rank that reads examples for its machine: the first one there.
     fn readers(&self) -> Vec<usize>;
 
     /// Ends all ranks, as this one cannot go on because of `reason`.
     fn abort(&self, reason: &str) -> !;
 
-    /// Counts what [`Transport::exchange`] sends from here, and what others read here in place.
+    /// The counter of what [`Transport::exchange`] sends from here, and of what others read here in place.
     fn counter(&self) -> &Counter;
 }
 
@@ -56,7 +56,7 @@ impl Counter {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts `floats` floats that another rank reads where they lie.
+    /// Counts `floats` floats that another rank reads in place.
     pub(crate) fn add_in_place(&self, floats: usize) {
         let bytes = (floats * size_of::<f32>()) as u64;
         self.bytes.fetch_add(bytes, Ordering::Relaxed);

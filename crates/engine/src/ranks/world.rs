@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) ranks: Ranks,
-    /// The rank's own device: the processor, which has its rows where the ranks of this machine read them, or a GPU.
+    /// The rank's own device: a GPU, or the processor, whose rows lie where the ranks of this machine can read them.
     pub(crate) inner: Arc<dyn Inner>,
     /// The ranks of this machine, if there are several and each can read the rows of the others.
     pub(crate) machine: Option<Machine>,
-    /// Where the rows of a stack lie, by how many rows it has.
+    /// The placement of the rows of a stack, by its number of rows.
     placements: Mutex<HashMap<usize, Arc<Placement>>>,
-    /// Memory for what goes from rank to rank.
+    /// Memory for messages between ranks.
     pub(crate) buffers: ExchangeBuffers,
 }
 
@@ -53,13 +53,13 @@ impl World {
         self.ranks.rank()
     }
 
-    /// The value of `result`, this rank's part of a verb. If it is an error, all ranks end.
+    /// The value of `result`, which is that of this rank's part of a verb. If it is an error, all ranks end.
     pub(crate) fn expect<T>(&self, result: Result<T, EngineError>) -> T {
         result.unwrap_or_else(|error| self.ranks.abort(&error.to_string()))
     }
 
-    /// Decides where the rows of later stacks lie. In a stack with as many rows as `owners[k]` has items, row `i` lies
-    /// on rank `owners[k][i]`, as rank 0 says. All others lie in blocks. Stacks that exist stay where they are.
+    /// Sets the placement of later stacks; rank 0 decides. In a stack with as many rows as `owners[k]` has items, row
+    /// `i` lies on rank `owners[k][i]`. Rows of all other stacks lie in blocks. Existing stacks stay where they are.
     pub(crate) fn place(&self, owners: &[Vec<u32>]) {
         let placed = owners.iter().map(|owners| {
             let mut words: Vec<u64> = owners.iter().copied().map(u64::from).collect();
@@ -72,7 +72,7 @@ impl World {
         *placements.unwrap_or_else(PoisonError::into_inner) = placed.collect();
     }
 
-    /// Where the rows of each stack of `rows` rows lie: in blocks, if nothing else was [said](World::place).
+    /// The placement of stacks of `rows` rows: in blocks, unless [`World::place`] has set another.
     pub(crate) fn placement(&self, rows: usize) -> Arc<Placement> {
         let placements = self.placements.lock();
         let mut placements = placements.unwrap_or_else(PoisonError::into_inner);
@@ -80,8 +80,8 @@ impl World {
         placements.entry(rows).or_insert_with(in_blocks).clone()
     }
 
-    /// The examples that `rank` holds: those of its own clients, which lie on ranks as the rows of a stack with as many
-    /// rows. See [`Partition::of_clients`].
+    /// The examples that `rank` holds: those of its own clients. Clients lie on ranks as the rows of a stack with one
+    /// row per client. See [`Partition::of_clients`].
     pub(crate) fn examples_of(&self, rank: usize, partition: &Partition) -> (Partition, Vec<u32>) {
         let homes = self.placement(partition.clients());
         partition.of_clients(|client| homes.owner(client as u32) == rank)

@@ -19,7 +19,7 @@ use burn::tensor::{Tensor, TensorData};
 use meshfold_data::{Partition, Splits};
 use std::sync::Arc;
 
-/// Runs beyond which launches are a small share of what a GPU has to do.
+/// From this many runs on, launches are a small share of a GPU's work.
 const WIDTH: usize = 32;
 
 /// Opens the GPU that `request` names.
@@ -30,8 +30,8 @@ pub(crate) fn open(request: DeviceRequest) -> Result<Arc<dyn Backend>, EngineErr
     Ok(Arc::new(SharedGpu::open(request)?))
 }
 
-/// Opens a GPU for the rank in place `place` of those on this machine: they take the GPUs [in turn](in_turn) from the one that
-/// `request` names.
+/// Opens a GPU for rank `place` of this machine: ranks take the GPUs [in turn](in_turn), from the one that `request`
+/// names.
 ///
 /// # Errors
 /// As [`open`].
@@ -55,7 +55,7 @@ impl Backend for SharedGpu {
         None
     }
 
-    /// Where launches cost little beside what there is to do, one.
+    /// How many runs to carry out at once: one if launches cost little compared with the work.
     fn width(&self) -> usize {
         if self.is_software() { 1 } else { WIDTH }
     }

@@ -53,7 +53,7 @@ impl GpuRows {
         spare.unwrap_or_else(|| tensor(self.gpu.memory().floats(&shape)))
     }
 
-    /// The rows become `mixed`; their memory is kept for the next mixing if it is of the same shape.
+    /// Replaces the rows by `mixed`; the old memory is kept for the next mixing if its shape is the same.
     pub(crate) fn become_mixed(&mut self, mixed: Tensor<2>) {
         let shape = mixed.dims();
         let mut old = replace(&mut self.rows, StackRows::new(mixed));
@@ -105,7 +105,7 @@ impl Rows for GpuRows {
         let rows = self.tensor();
         let before = rows.dims()[0];
         if self.gpu.mixes_later(matrix, before) {
-            // Nobody else must hold them when they are stepped.
+            // No other tensor must share the rows when they are stepped.
             drop(rows);
             return self.rows.mix_later(matrix);
         }

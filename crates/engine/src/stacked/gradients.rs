@@ -1,4 +1,4 @@
-//! Where gradients go: to the node below, to the arena, or straight into the step of the weights.
+//! Where gradients are written: to the node below, to the arena, or directly into the step of the weights.
 
 pub(crate) mod gradient_aliasing;
 pub(crate) mod gradient_write;

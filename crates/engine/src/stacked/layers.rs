@@ -32,9 +32,9 @@ use crate::stacked::passes::flow::Flow;
 use burn_cubecl::tensor::CubeTensor;
 use std::fmt::Debug;
 
-/// A layer as a GPU computes it for all rows of a block. A [`StackedLayer`] is one that keeps nothing.
+/// A layer that a GPU can compute for all rows of a block. A [`StackedLayer`] implements it if it keeps nothing.
 pub(crate) trait Stackable {
-    /// Numbers per example of each buffer that it keeps for the backward pass.
+    /// For each buffer that it keeps for the backward pass, the numbers per example.
     fn kept(&self) -> Vec<usize>;
 
     /// The layer with memory for a block of `shape`.
@@ -66,23 +66,24 @@ pub(crate) fn stackable(layer: &Layer) -> &dyn Stackable {
     }
 }
 
-/// A layer and what it keeps.
+/// A layer with its buffers for the backward pass.
 pub(crate) trait StackedLayer: Debug + Send {
-    /// Writes what it makes of what its node reads, ReLU included. The pass applies dropout.
+    /// Computes the output of its node, including ReLU. The pass applies dropout.
     fn forward(&self, forward: &Forward<'_>);
 
-    /// Sends the gradient on: by what was read to where [`Backward::below`] says, by parameters to [`Backward::sink`] at last.
+    /// Writes the gradient with respect to the input to [`Backward::below`], and last that with respect to the
+    /// parameters to [`Backward::sink`].
     fn backward(&self, backward: &Backward<'_>);
 }
 
-/// What a node reads, and where what it gives goes.
+/// The inputs and outputs of a node in the forward pass.
 #[derive(Clone, Copy)]
 pub(crate) struct Forward<'a> {
     pub(crate) flow: &'a Flow<'a>,
     /// `[rows, examples, places, channels]`, or without rows if they share it.
     pub(crate) inputs: &'a CubeTensor,
     pub(crate) shared: bool,
-    /// What else a sum adds.
+    /// The second summand of a sum.
     pub(crate) added: Option<&'a CubeTensor>,
     /// Whether negative outputs become zero.
     pub(crate) relu: bool,
@@ -91,7 +92,7 @@ pub(crate) struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    /// What each row reads for itself.
+    /// The inputs, if each row has its own.
     ///
     /// # Panics
     /// If the rows share it: only layers that multiply or look up can read examples.
@@ -101,18 +102,18 @@ impl<'a> Forward<'a> {
     }
 }
 
-/// What comes back to a node.
+/// The inputs and outputs of a node in the backward pass.
 #[derive(Clone, Copy)]
 pub(crate) struct Backward<'a> {
     pub(crate) flow: &'a Flow<'a>,
     /// What the node read.
     pub(crate) inputs: &'a CubeTensor,
-    /// What it gave; of the last node, the gradient by that.
+    /// Its output; for the last node, the gradient with respect to its output.
     pub(crate) outputs: &'a CubeTensor,
-    /// The gradient by what it gave.
+    /// The gradient with respect to its output.
     pub(crate) above: &'a CubeTensor,
-    /// Where the gradient by what it read goes; nowhere if that was the example.
+    /// Where the gradient with respect to the input goes; `None` if the input was the example.
     pub(crate) below: Option<InputGradient<'a>>,
-    /// Where the gradient by its parameters goes, the last thing of a node that reads them.
+    /// Where the gradient with respect to its parameters goes; written last, after the parameters have been read.
     pub(crate) sink: &'a GradientSink,
 }

@@ -1,4 +1,4 @@
-//! Losses, their gradients by the outputs, and the sums of both over a batch.
+//! Losses, their gradients with respect to the outputs, and sums over a batch.
 
 pub(crate) mod cross_entropy;
 pub(crate) mod cross_entropy_of_many;

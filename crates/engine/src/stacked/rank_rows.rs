@@ -1,5 +1,5 @@
-//! A GPU as the device of a rank. Rows of other ranks come and go through host memory; what is computed of them is computed here, in
-//! the order that one GPU has, so that bits are those of one GPU.
+//! A GPU as the device of a rank. Rows of other ranks are exchanged through host memory. This GPU computes with them in
+//! the order of a single GPU, so that the bits are the same.
 
 use crate::backend::rows::downcast;
 use crate::error::EngineError;
@@ -40,7 +40,7 @@ impl SharedGpu {
 }
 
 impl Inner for SharedGpu {
-    /// Nobody else reads the memory of a GPU.
+    /// No: other ranks cannot read the memory of a GPU.
     fn lends(&self) -> bool {
         false
     }
@@ -82,7 +82,7 @@ impl GpuRows {
         self.gpu().memory().upload_stack(row, row.len())
     }
 
-    /// The rows, and `foreign` ones that follow them.
+    /// The rows, followed by the `foreign` ones.
     ///
     /// # Errors
     /// [`EngineError::Device`] if a kernel could not see those at once.

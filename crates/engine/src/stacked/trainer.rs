@@ -35,10 +35,11 @@ use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::{Examples, Splits};
 use std::sync::Arc;
 
-/// Bytes of the largest buffer of activations, where the device allows as much: of small GPUs, and the most of large ones.
+/// The least and the most bytes of the largest buffer of activations, if the device allows as much: for small and large
+/// GPUs.
 const WORKSPACE: [u64; 2] = [256 << 20, 2 << 30];
 
-/// What share of a GPU's memory the largest buffer of activations may take: a block of rows has a few of them.
+/// The largest buffer of activations takes one part in so many of a GPU's memory: a block of rows has several buffers.
 const SHARE: u64 = 32;
 
 /// The stacked trainer: the examples on its device, and memory that is used again from call to call.
@@ -53,7 +54,7 @@ pub(crate) struct Stacked {
     pub(crate) workspace_bytes: usize,
     tallies: Option<Tallies>,
     scratch: Option<PassScratch>,
-    /// This run's place among those beside it, if there are any.
+    /// This run's place among the runs that share launches, if any.
     pub(crate) participant: Option<Participant>,
     /// Most indices of a schedule.
     schedule: usize,
@@ -67,16 +68,16 @@ fn workspace_bytes(gpu: &Gpu) -> usize {
     bytes.min(gpu.memory().largest_buffer()) as usize
 }
 
-/// What a program that uses a GPU takes from the beginning, measured with software Vulkan: the driver, and kernels as they
-/// are compiled.
+/// Bytes that any program with a GPU takes, measured with software Vulkan: for the driver, and for compiling kernels.
 const DRIVER: u64 = 110 << 20;
 
-/// Copies of the examples while they go to the device, measured with software Vulkan: for the queue, on the way, and there.
+/// Copies of the examples during the upload to the device, measured with software Vulkan: in the queue, in transit, and
+/// on the device.
 const UPLOADED: u64 = 4;
 
-/// Bytes that the trainer needs on `gpu` besides the models: the driver; the examples; what the layers of a block of rows give,
-/// keep and get back in training, what they give and keep in judging; and velocities and gradients of all rows where they
-/// are kept.
+/// Bytes that the trainer needs on `gpu` besides the models: the driver; the examples; the buffers of a block of rows
+/// for training (outputs, kept values, gradients) and for judging (outputs, kept values); and velocities and gradients
+/// of all rows, if they are kept.
 pub(crate) fn bytes(gpu: &Gpu, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
     let most = workspace_bytes(gpu);
     let blocks = block(network, workload.rows, workload.batch, most);
@@ -100,10 +101,10 @@ pub(crate) fn bytes(gpu: &Gpu, network: &Network, workload: &WorkloadSize<'_>) -
     training.max(UPLOADED * stored).saturating_add(DRIVER)
 }
 
-/// Fails if kernels of `network` cannot be compiled to SPIR-V for `gpu`. Those that share memory in a cube come out invalid where a
-/// driver lacks `VK_KHR_workgroup_memory_explicit_layout`, as software Vulkan does (cubecl-spirv 0.11.3, `lower_shared_implicit`:
-/// the variable is a pointer to a pointer), and the driver ends the process at them. They are those of group normalisation and
-/// burn's matrix products.
+/// Fails if kernels of `network` cannot be compiled to SPIR-V for `gpu`. Kernels with shared memory are invalid if the
+/// driver lacks `VK_KHR_workgroup_memory_explicit_layout`, as software Vulkan does (cubecl-spirv 0.11.3,
+/// `lower_shared_implicit`: the variable is a pointer to a pointer), and the driver then ends the process. Such kernels
+/// are those of group normalisation and burn's matrix products.
 ///
 /// # Errors
 /// [`EngineError::Device`].
@@ -132,8 +133,8 @@ impl Stacked {
     /// Copies the examples to `gpu`.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if they, or one model, are more than a kernel can see at once, or the driver breaks down at the
-    /// model's kernels.
+    /// [`EngineError::Device`] if they, or one model, are more than a kernel can see at once, or the driver cannot run
+    /// the model's kernels.
     pub(crate) fn upload(
         gpu: &SharedGpu,
         network: &Network,
@@ -157,7 +158,8 @@ impl Stacked {
             workspace_bytes: workspace_bytes(gpu),
             tallies: None,
             scratch: None,
-            // How rows are cut into blocks may change the rounding of a user's own model: it is trained by itself.
+            // How rows are cut into blocks may change the rounding of a user's own model, so it does not share
+            // launches.
             participant: gpu
                 .coalescer()
                 .filter(|_| network.own_model().is_none())
@@ -172,10 +174,10 @@ impl Stacked {
         Self { schedule, ..self }
     }
 
-    /// Carries out requests until nothing is left to draw. Gives the arenas back, and whether all went well.
+    /// Carries out requests until nothing is left to draw. Returns the arenas, and whether all requests succeeded.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if a run beside this one broke down: then the arenas are gone.
+    /// [`EngineError::Device`] if another run panicked: then the arenas are lost.
     fn requests(
         &mut self,
         mut draws: Draws<'_>,
@@ -222,7 +224,8 @@ impl Stacked {
         block(network, rows, table, self.workspace_bytes)
     }
 
-    /// Takes out the losses of as many rows as `tallies` has, those of fewer having been moved there.
+    /// Takes out the device's tallies. If they have fewer rows than `tallies`, moves them there first and makes new
+    /// ones.
     fn room_for(&mut self, tallies: &mut [RowTally]) -> Tallies {
         let rows = tallies.len();
         if self.tallies.as_ref().is_some_and(|own| own.rows() < rows) {
@@ -262,7 +265,7 @@ impl Trainer for Stacked {
             kept.is_none(),
         );
         let draws = Draws::new(context, states.passes, tasks, self.schedule);
-        // The trainer's own memory is nobody's from one request to the next where runs go side by side.
+        // If runs share launches, the trainer's own memory does not persist between requests.
         let carried = self.gpu.coalescer().is_some() && rule.first == MomentumFrom::Zero;
         let carried = carried && draws.schedules() > 1;
         let velocities = kept.as_mut().map(|kept| cube_mut(kept.rows().take()));

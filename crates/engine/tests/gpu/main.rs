@@ -1,4 +1,4 @@
-//! Stacks and the trainer of GPUs, against the processor and the oracle.
+//! Stacks and the trainer on GPUs, compared with the processor and the oracle.
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used)]
 

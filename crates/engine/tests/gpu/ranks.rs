@@ -1,5 +1,5 @@
-//! Stacks and learners over several ranks, each with a GPU of its own, have the bits of one GPU. Ranks are threads here that share
-//! one GPU, and never touch rows of each other.
+//! Stacks and learners over several ranks, each with a GPU of its own, have the bits of one GPU. Here the ranks are
+//! threads that share one GPU, and never access each other's rows.
 
 use crate::support::{Case, dropping_mlp, gpu, sgd};
 use meshfold_data::{Input, Partition};

@@ -1,4 +1,4 @@
-//! Stacks and the trainer of the processor, against transcriptions in double precision, the oracle and PyTorch.
+//! Stacks and the trainer on the processor, compared with plain double precision, the oracle and PyTorch.
 #![allow(clippy::unwrap_used)]
 
 #[cfg(feature = "own-models")]

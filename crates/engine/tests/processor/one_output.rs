@@ -1,4 +1,4 @@
-//! One output for two classes, beside the softmax of two outputs.
+//! One output for two classes, compared with the softmax of two outputs.
 
 use crate::support::*;
 use meshfold_data::{Input, Shape};

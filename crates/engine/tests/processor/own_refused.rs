@@ -1,4 +1,4 @@
-//! Models of a user's own that cannot be: each is refused with what is wrong, before anything is trained.
+//! Invalid models of a user's own: each is refused with a reason before anything is trained.
 
 use crate::support::*;
 use meshfold_data::Input;

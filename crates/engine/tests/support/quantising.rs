@@ -1,4 +1,4 @@
-//! The quantiser's promises, on any device.
+//! The guarantees of the quantiser, on any device.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! First models that cannot be.
+//! Initial models that cannot be.
 
 use meshfold_data::DataFolder;
 use meshfold_experiment::{ExperimentSource, plan};

@@ -1,4 +1,4 @@
-//! Quantities and bounds of theory that cannot be had of a run.
+//! Quantities and bounds of theory that a run cannot give.
 
 use meshfold_data::DataFolder;
 use meshfold_experiment::{ExperimentSource, plan};

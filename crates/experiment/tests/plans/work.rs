@@ -1,4 +1,4 @@
-//! How much work runs are, and how much it is to plan them.
+//! How much work runs are, and how much work planning them is.
 
 use crate::{YAML, one, plans};
 

@@ -1,4 +1,4 @@
-//! The seed of a part of a run moves what that part draws, and nothing that is drawn for others.
+//! The seed of one part of a run changes what that part draws, and nothing else.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A tiny experiment, and what is looked at of its runs.
+//! A tiny experiment, and what the tests read of its runs.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a run that goes through leaves behind.
+//! The files that a finished run leaves.
 
 use std::collections::BTreeSet;
 use std::fs;

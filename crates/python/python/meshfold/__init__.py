@@ -1,7 +1,7 @@
-"""Meshfold simulates decentralized federated learning, the models of all clients stacked in one array.
+"""Meshfold simulates decentralized federated learning with the models of all clients stacked in one array.
 
-`run` carries out an experiment, a YAML file or a dict; `read` reads runs that were finished before, by Python or by the program.
-Both give `Runs`, whose `metrics()` and `clients()` are Arrow tables.
+`run` carries out an experiment, a YAML file or a dict. `read` reads earlier runs from disk, made by Python or by the program.
+Both return `Runs`, whose `metrics()` and `clients()` are Arrow tables.
 """
 
 from meshfold import callbacks

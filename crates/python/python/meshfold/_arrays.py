@@ -1,4 +1,4 @@
-"""Arrays that come from elsewhere, checked: what is wrong with one is said with its name."""
+"""Checks arrays that users pass in; error messages name the array."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 
 def plain(value: Any, name: str) -> NDArray[Any]:
-    """`value` as an array of NumPy, without a copy where that can be.
+    """`value` as a NumPy array, without a copy if possible.
 
     Raises:
-        ValueError: if it is on another device than the processor, no array, or has numbers that are masked.
+        ValueError: if it is not on the processor, is not an array, or has masked numbers.
     """
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         masked = int(np.ma.getmaskarray(value).sum())
@@ -29,10 +29,10 @@ def plain(value: Any, name: str) -> NDArray[Any]:
 
 
 def numbers(value: Any, name: str, shape: tuple[int | None, ...] | None = None) -> NDArray[np.float32]:
-    """`value` as an array of f32 in row-major order, without a copy where it is one, of `shape`, where None is any length.
+    """`value` as a row-major f32 array, without a copy if it is one already. None in `shape` stands for any length.
 
     Raises:
-        ValueError: if it is on another device, of another shape or type, or holds what is not finite; `name` and the place are said.
+        ValueError: if its device, shape or type is wrong, or a number is not finite; the message has `name` and the index.
     """
     array = floats(value, name, shape)
     if not np.isfinite(array).all():
@@ -42,7 +42,7 @@ def numbers(value: Any, name: str, shape: tuple[int | None, ...] | None = None) 
 
 
 def floats(value: Any, name: str, shape: tuple[int | None, ...] | None = None) -> NDArray[np.float32]:
-    """As `numbers`, but the numbers may be infinite or none."""
+    """As `numbers`, but the numbers may be infinite or NaN."""
     array = plain(value, name)
     if array.dtype.kind not in "f":
         raise ValueError(f"{name} is of type {array.dtype}, needed floating-point numbers, best float32")
@@ -59,7 +59,7 @@ def _fits(found: tuple[int, ...], needed: tuple[int | None, ...]) -> bool:
 
 
 def _device(value: Any) -> str | None:
-    """Where `value` is, if not in the memory of the processor."""
+    """The device of `value`, or None if it is in the memory of the processor."""
     if isinstance(value, (np.ndarray, np.generic, list, tuple, int, float)):
         return None
     device = getattr(value, "device", None)

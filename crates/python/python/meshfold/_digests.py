@@ -1,4 +1,4 @@
-"""Digests of what a part is made of, which tell runs of one part from those of another."""
+"""Digests of the content of parts. Runs of different parts have different ids because the digests differ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: How far a function's own functions are followed.
+#: How deep functions and objects inside a function are followed.
 _DEEPEST = 4
 
 
@@ -27,34 +27,34 @@ def of_arrays(*arrays: NDArray[Any]) -> str:
     digest = hashlib.sha256()
     for array in arrays:
         digest.update(f"{array.dtype} {array.shape}".encode())
-        # The bytes of an array of objects are places in memory.
+        # The bytes of an array of objects are addresses.
         digest.update(repr(array.tolist()).encode() if array.dtype.hasobject else np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
 
 
 def of_source(function: Callable[..., Any]) -> str:
-    """A digest of the source of `function`, or of its code where the source is not known, and of what belongs to it."""
+    """A digest of the source of `function`, or of its code if the source is not known, and of the values it encloses."""
     enclosed = _enclosed(function, 0)
     text = _source(function, 0) + (repr(enclosed) if enclosed else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def of_classes(kinds: Iterable[type], but: Callable[[type], Collection[str]]) -> str:
-    """A digest of the source of classes, or of their functions and attributes where the source says not all; `but` names attributes
-    of a class that tell nothing.
+    """A digest of the source of classes, or of their functions and attributes if the source does not say everything. `but` names
+    the attributes of a class to leave out.
 
     Raises:
-        TypeError: if something is only known by its place in memory.
+        TypeError: if a value has no text but its address in memory.
     """
     text = "".join(_class_source(kind, 0, but(kind)) for kind in kinds)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def version_of(given: Any, part: str) -> str | None:
-    """The version that a user gave.
+    """The version that a user gave, or None.
 
     Raises:
-        TypeError: if it is no text.
+        TypeError: if it is not text.
     """
     if given is not None and not isinstance(given, str):
         raise TypeError(f"{part}: version is {given!r}, needed text, such as {str(given)!r}")
@@ -65,13 +65,13 @@ def of_values(*values: Any) -> str:
     """A digest of functions, arrays, numbers, text, and lists, dicts, sets and objects of them.
 
     Raises:
-        TypeError: if something is only known by its place in memory.
+        TypeError: if a value has no text but its address in memory.
     """
     return hashlib.sha256(repr([_told(value, 0) for value in values]).encode()).hexdigest()[:16]
 
 
 def _source(function: Any, depth: int) -> str:
-    """The source of a function; its code where that is not known; what an object that is called is made of; or else a name."""
+    """The source of a function, or else its code, or else the class of a callable object, or else a name."""
     code = _code_of(function)
     source = _written(function)
     if source is None and code is not None:
@@ -103,7 +103,7 @@ def _code_of(function: Any) -> types.CodeType | None:
 
 
 def _is_alone(code: types.CodeType, source: str) -> bool:
-    """Whether `source`, the lines that a lambda begins on, holds all of that lambda and no other one."""
+    """Whether `source`, which starts at the line of a lambda, holds the whole lambda and no other one."""
     return len(re.findall(r"\blambda\b", source)) == 1 and _last_line(code) < code.co_firstlineno + len(source.splitlines())
 
 
@@ -113,7 +113,7 @@ def _last_line(code: types.CodeType) -> int:
 
 
 def _told_code(code: types.CodeType) -> list[Any]:
-    """What Python has made of a function. Another version of Python makes something else."""
+    """The bytecode of a function; it differs between versions of Python."""
     names = (code.co_names, code.co_varnames, code.co_freevars)
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     return [code.co_code.hex(), [_told_constant(const) for const in code.co_consts], names, counts]
@@ -124,17 +124,17 @@ def _told_constant(const: Any) -> Any:
         return _told_code(const)
     if isinstance(const, tuple):
         return [_told_constant(entry) for entry in const]
-    # Sets have another order in the next process.
+    # The order of a set differs between processes.
     return sorted(map(repr, const)) if isinstance(const, frozenset) else repr(const)
 
 
 def is_of_library(kind: type) -> bool:
-    """Whether a class comes with Python or with an installed package: users do not edit it."""
+    """Whether a class comes with Python or an installed package, so that users do not edit it."""
     module = kind.__module__ or ""
     top = module.partition(".")[0]
     if module == "builtins":
         return not any(isinstance(value, types.FunctionType) for value in vars(kind).values())
-    # Tools run the classes of a user in a main module that has their own file.
+    # Some tools run a user's classes in a main module whose file is the tool's own.
     if top == "__main__":
         return False
     if top == "meshfold" or top in sys.stdlib_module_names:
@@ -144,7 +144,7 @@ def is_of_library(kind: type) -> bool:
 
 
 def _told_class(kind: type, depth: int) -> Any:
-    """A class and those of the user's that it is made of."""
+    """The source of a class and of its bases that the user wrote."""
     if depth >= _DEEPEST:
         return kind.__qualname__
     bases = [base for base in kind.__mro__[1:] if not is_of_library(base)]
@@ -152,8 +152,8 @@ def _told_class(kind: type, depth: int) -> Any:
 
 
 def _class_source(kind: type, depth: int, but: Collection[str] = ()) -> str:
-    """The source of a class. A class in a function has variables of that function besides, and one in a notebook no source that Python
-    finds: then it is that of its functions, with their variables, and its attributes."""
+    """The source of a class; or its functions, with the variables they enclose, and its attributes. The latter is for classes in a
+    function, which may use variables of that function, and classes whose source Python does not find, as in notebooks."""
     source = _written(kind)
     if source is not None and "<locals>" not in kind.__qualname__ and _is_source_of(kind, source):
         return source
@@ -163,7 +163,7 @@ def _class_source(kind: type, depth: int, but: Collection[str] = ()) -> str:
 
 
 def _is_source_of(kind: type, source: str) -> bool:
-    """Whether `source` is that of `kind`: Python finds classes by their names, of which a file may have several."""
+    """Whether `source` is that of `kind`. Python looks for it by name, and a file may have several classes of one name."""
     try:
         lines, first = inspect.getsourcelines(kind)
         file = inspect.getsourcefile(kind)
@@ -172,7 +172,7 @@ def _is_source_of(kind: type, source: str) -> bool:
         return False
     own = [value for value in map(_function_of, vars(kind).values()) if value is not None]
     own = [function for function in own if function.__qualname__.rpartition(".")[0] == kind.__qualname__]
-    # Some are made by others: `__init__` of a dataclass.
+    # Some are generated, such as `__init__` of a dataclass.
     own = [function for function in own if function.__code__.co_filename != "<string>"]
     if not own:
         return len(re.findall(rf"^\s*class\s+{kind.__name__}\b", whole, re.MULTILINE)) == 1
@@ -181,7 +181,7 @@ def _is_source_of(kind: type, source: str) -> bool:
 
 
 def _function_of(value: Any) -> types.FunctionType | None:
-    """The function that an attribute of a class is, or is made of."""
+    """The function behind an attribute of a class, such as a method or a property; None if there is none."""
     if isinstance(value, (staticmethod, classmethod)):
         value = value.__func__
     elif isinstance(value, property):
@@ -211,8 +211,8 @@ def _members(kind: type, depth: int, but: Collection[str]) -> dict[str, Any]:
 
 
 def _enclosed(function: Any, depth: int, but: Collection[str] = ()) -> dict[str, Any]:
-    """What belongs to `function`, by names: the variables of functions around it that it uses, the defaults of its parameters, the
-    arguments of a partial function, the object of a method, the attributes of an object that is called. Not those named in `but`."""
+    """The values that `function` encloses, by name: variables of functions around it, defaults of its parameters, arguments of a
+    partial function, the object of a method, attributes of a callable object. Those named in `but` are left out."""
     if isinstance(function, functools.partial):
         parts = {"function": function.func, "arguments": function.args, "keywords": function.keywords}
         return {name: _told(value, depth + 1) for name, value in parts.items()}
@@ -229,7 +229,7 @@ def _enclosed(function: Any, depth: int, but: Collection[str] = ()) -> dict[str,
 
 
 def _nonlocals(function: types.FunctionType) -> dict[str, Any]:
-    """The variables of functions around it that a function uses, those that have a value."""
+    """The variables of enclosing functions that `function` uses, if they have a value."""
     variables = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
@@ -250,7 +250,7 @@ def _defaults(function: Any) -> list[tuple[str, Any]]:
 
 
 def _told(value: Any, depth: int) -> Any:
-    """`value` in a form whose text is the same wherever the value is."""
+    """`value` in a form whose text does not depend on addresses in memory."""
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return value
     if isinstance(value, (list, tuple)):
@@ -274,7 +274,7 @@ def _told(value: Any, depth: int) -> Any:
 
 
 def _told_object(value: Any, depth: int) -> Any:
-    """An object that is neither a number, nor text, nor an array, nor called."""
+    """The form for an object that is not a number, text, an array or callable."""
     kind = type(value).__qualname__
     if isinstance(value, (set, frozenset)):
         return [kind, *sorted((_told(entry, depth) for entry in value), key=repr)]
@@ -289,7 +289,7 @@ def _told_object(value: Any, depth: int) -> Any:
     if fields is not None:
         return [kind, _told(fields, depth + 1)] if depth < _DEEPEST else kind
     text = repr(value)
-    # What is called by its place in memory is called otherwise in the next process.
+    # A text with an address differs between processes.
     made: Any = type(value)
     if made.__repr__ is object.__repr__ or " at 0x" in text:
         raise TypeError(

@@ -1,4 +1,4 @@
-"""What can go wrong."""
+"""Errors and warnings."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class MeshfoldError(Exception):
 
 
 class ConfigError(MeshfoldError, ValueError):
-    """An experiment with a mistake; nothing was begun.
+    """The experiment has a mistake; no run was begun.
 
     Attributes:
         message: what is wrong.
         path: dotted path of the value at fault, such as `algorithm.dsgd.learning_rate`; empty for the experiment as a whole.
         file: the file that was read, `--set` for a value of `set`, or None if the mistake has no place.
-        line: its line, from 1, or None.
-        column: the character of that line at which it begins, from 1, or None.
+        line: the line of the mistake, from 1, or None.
+        column: the character in that line at which the mistake begins, from 1, or None.
         help: what would be right, or None.
-        excerpt: the mistake in its line, as the program prints it.
-        others: what else is wrong with the experiment, each an error of its own.
+        excerpt: the line with the mistake, as the program prints it.
+        others: further mistakes in the experiment, each an error of its own.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class RunFailed(MeshfoldError):
     """At least one run failed; the others were carried out.
 
     Attributes:
-        failures: what failed, by the label of the run.
-        runs: what all runs left, the failed ones included.
+        failures: the error of each failed run, by its label.
+        runs: all runs, including the failed ones.
     """
 
     def __init__(self, failures: dict[str, str], runs: Runs) -> None:
@@ -84,5 +84,5 @@ class RunFailed(MeshfoldError):
 
 
 class MeshfoldWarning(UserWarning):
-    """An experiment that can be run, but may not be what was meant, results that may differ from those of a run here, or a call-back that
+    """An experiment that may not be what you meant, results that may differ from those of a run on this machine, or a call-back that
     does not work."""

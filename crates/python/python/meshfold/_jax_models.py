@@ -31,13 +31,13 @@ def jax_model(
         model = mf.jax_model(mlp, initial)              # initial(key) -> parameters
 
     Args:
-        outputs: `(parameters, x)` to the outputs `[B, classes]`, before the softmax, with `x` `[B, D]`.
-        parameters: a tree of arrays that all clients start from, or a function of a key of `jax.random` that returns one, called
-            with a key of the run's seed.
-        loss: `(outputs, y)` to the loss of the batch, a number, or of each of its examples, `[B]`, with `y` `[B]`; the
-            cross-entropy if absent. It is what clients train by; scores are cross-entropy and accuracy.
-        over: how the clients of a call are computed, `map`, one after another, or `vmap`, in batched products. On processors `map` is
-            faster for most models.
+        outputs: maps `(parameters, x)` with `x` `[B, D]` to the outputs `[B, classes]`, before the softmax.
+        parameters: a tree of arrays that all clients start from, or a function that returns one, called with a `jax.random` key
+            made from the run's seed.
+        loss: maps `(outputs, y)` with `y` `[B]` to the loss of the batch, a number, or of each example, `[B]`; the cross-entropy if
+            absent. It is the loss of training alone; evaluations report cross-entropy and accuracy.
+        over: `map` computes the clients of a call one after another, `vmap` in batched products. On processors `map` is faster for
+            most models.
         label: what the model is called in tables; the name of `outputs` with a digest if absent.
         version: as in `model`.
     """
@@ -73,7 +73,7 @@ class _JaxModel:
         return self.parameters(jax.random.fold_in(jax.random.fold_in(key, seed >> 32), row))
 
     def fit(self, features: int, classes: int, tokens: bool) -> Fitted:
-        # What JAX has compiled for one run serves the next.
+        # Later runs reuse what JAX has compiled.
         key = (features, classes, tokens)
         if key not in self._fitted:
             self._fitted[key] = _FittedJax(self, classes, tokens)
@@ -81,7 +81,7 @@ class _JaxModel:
 
 
 class _FittedJax(Fitted):
-    """The rows `[R, P_pad]` go into JAX as they are, and the gradient by them comes out as it is."""
+    """Passes rows `[R, P_pad]` to JAX as one array, and gets the gradients with respect to them as one array."""
 
     def __init__(self, model: _JaxModel, classes: int, tokens: bool) -> None:
         import jax
@@ -141,14 +141,14 @@ class _FittedJax(Fitted):
         return losses[:count], [gradients[:count]], True
 
 
-#: Fewer rows than this are compiled for as they are.
+#: Up to so many rows are never padded.
 _FEW = 4
 
 
 def _padded(rows: Any) -> Any:
-    """`rows`, as they are or with copies of the last: JAX compiles for every number of rows, so that there must not be many numbers.
+    """`rows`, padded with copies of the last row: JAX compiles once for each number of rows, so few numbers must occur.
 
-    Numbers of three bits and of one decimal digit, with zeros after them, are compiled for: 96, 100, 112, 128.
+    Above `_FEW`, these have three significant bits or one significant decimal digit: 96, 100, 112, 128.
     """
     count = len(rows)
     bits, digits = 1 << max(count.bit_length() - 3, 0), 10 ** (len(str(count)) - 1)

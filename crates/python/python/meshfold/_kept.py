@@ -1,7 +1,7 @@
-"""What a method in Python keeps from round to round, in the form of checkpoints: stacks, and numbers that stand for anything else.
+"""Converts the attributes that a method in Python keeps between rounds to and from what checkpoints hold: stacks and numbers.
 
-A number stands for four bytes, so that a value of any type comes back with all its bits. Numbers have the attribute's name and the
-form of its value: `count int`, `averages array <f8 C 2 3`, `twin same averages`.
+Each number encodes four bytes, so that a value of any type is restored with all its bits. The name of the numbers is that of the
+attribute and the form of its value: `count int`, `averages array <f8 C 2 3`, `twin same averages`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from meshfold._meshfold import Stack
 from meshfold._own import Method, keys_of
 
-#: Where an object keeps the keys that no checkpoint can hold, as `start` left them.
+#: The attribute of a method with the keys that no checkpoint can hold, as `start` left them.
 _AT_START = "_meshfold_at_start"
 
 
 def stacks_of(method: Method) -> list[tuple[str, Stack]]:
-    """The stacks among the attributes of `method`, each once; refuses what no checkpoint can hold."""
+    """The stacks among the attributes of `method`, each once; refuses attributes that no checkpoint can hold."""
     is_start = _AT_START not in vars(method)
     at_start: dict[str, Any] = vars(method).setdefault(_AT_START, {})
     stacks: dict[int, tuple[str, Stack]] = {}
@@ -31,7 +31,7 @@ def stacks_of(method: Method) -> list[tuple[str, Stack]]:
         elif _form(method, name, value) is None:
             if is_start and name in keys_of(type(method)):
                 at_start[name] = value
-            # What `start` makes of a key it makes again in a run that goes on.
+            # In a resumed run `start` makes such a key again.
             if name not in at_start or at_start[name] is not value:
                 raise TypeError(
                     f"`self.{name}` is of type {type(value).__name__}, which no checkpoint can hold: keep stacks, numbers and arrays "
@@ -41,14 +41,14 @@ def stacks_of(method: Method) -> list[tuple[str, Stack]]:
 
 
 def numbers_of(method: Method) -> list[tuple[str, list[float]]]:
-    """The numbers that stand for the attributes of `method`."""
+    """The attributes of `method` other than stacks, encoded as numbers."""
     first: dict[int, str] = {}
     numbers: list[tuple[str, list[float]]] = []
     for name, value in _attributes(method):
         form = _form(method, name, value)
         if form is None:
             continue
-        # Two names for one thing stay two names for one thing. The first in the order of names is restored first.
+        # Two names of one object must share it after a restore, too. The first in the order of names is restored first.
         if isinstance(value, (Stack, np.ndarray)) and first.setdefault(id(value), name) != name:
             numbers.append((f"{name} same {first[id(value)]}", []))
         elif not isinstance(value, Stack):
@@ -57,7 +57,7 @@ def numbers_of(method: Method) -> list[tuple[str, list[float]]]:
 
 
 def may_keep(method: Method, name: str, numbers: list[float]) -> bool:
-    """Whether `numbers_of` may give such numbers."""
+    """Whether `numbers_of` could have returned `numbers` under this name."""
     attribute, form = _parted(name)
     if not attribute.isidentifier() or attribute.startswith("_"):
         return False
@@ -69,7 +69,7 @@ def may_keep(method: Method, name: str, numbers: list[float]) -> bool:
 
 
 def restore_numbers(method: Method, name: str, numbers: list[float]) -> None:
-    """Gives an attribute of `method` the value that `numbers` stand for."""
+    """Sets an attribute of `method` to the value that `numbers` encode."""
     attribute, form = _parted(name)
     if form.startswith("same "):
         value = getattr(method, form.removeprefix("same "))
@@ -89,13 +89,13 @@ def _attributes(method: Method) -> list[tuple[str, Any]]:
 
 
 def _form(method: Method, name: str, value: Any) -> str | None:
-    """What `value` is, in the words of a checkpoint; none if no checkpoint can hold it."""
+    """The form of `value` in a checkpoint; None if no checkpoint can hold it."""
     if isinstance(value, Stack):
         return "stack"
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return f"scalar {value.dtype.str} C"
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and not isinstance(value, np.ma.MaskedArray):
-        # Sums of an array depend on the order of its numbers in memory.
+        # The bits of a sum depend on the order of the numbers in memory.
         order = "C" if value.flags.c_contiguous or not value.flags.f_contiguous else "F"
         return " ".join(["array", value.dtype.str, order, *map(str, value.shape)])
     if _is_of_jax(value) and getattr(value.dtype, "kind", "") in ("b", "i", "u", "f"):
@@ -112,7 +112,7 @@ def _is_of_jax(value: Any) -> bool:
 
 
 def _json(value: Any) -> str | None:
-    """`value` as JSON, if that holds all of it."""
+    """`value` as JSON, or None if JSON would lose something."""
     try:
         text = json.dumps(value)
         return text if bool(json.loads(text) == value) else None
@@ -133,23 +133,23 @@ def _bytes(value: Any, form: str) -> bytes:
 
 
 def _words(content: bytes) -> list[float]:
-    """`content` as numbers of four bytes each, filled up with blanks, which end a text in JSON without a meaning."""
+    """`content` as numbers of four bytes each, padded with blanks, which mean nothing at the end of JSON."""
     filled = content.ljust(-(-len(content) // 4) * 4)
     numbers: list[float] = np.frombuffer(filled, "<u4").astype(float).tolist()
     return numbers
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """The attribute and the form."""
+    """Splits the name of numbers into the attribute and the form."""
     attribute, _, form = name.partition(" ")
     return attribute, form
 
 
 def _value(name: str, form: str, numbers: list[float]) -> Any:
-    """What `numbers` stand for: of an array of JAX an array of NumPy.
+    """The value that `numbers` encode; for a JAX array, a NumPy array.
 
     Raises:
-        ValueError: if it is nothing.
+        ValueError: if they encode no value of this form.
     """
     words = np.array(numbers, float)
     if not ((words >= 0) & (words < 2**32) & (words == np.floor(words))).all():

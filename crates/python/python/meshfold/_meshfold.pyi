@@ -17,7 +17,7 @@ VERSION: str
 ALIGNMENT: int
 
 class Table:
-    """A table in memory, which everything that speaks Arrow's PyCapsule interface reads without a copy."""
+    """A table in memory. Libraries that support Arrow's PyCapsule interface read it without a copy."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     @property
@@ -28,11 +28,11 @@ class Table:
         """What each column means, by its name."""
     def __len__(self) -> int: ...
     def to_polars(self) -> polars.DataFrame:
-        """The table as a frame of polars."""
+        """The table as a polars data frame."""
     def to_pandas(self) -> pandas.DataFrame:
-        """The table as a frame of pandas; needs pyarrow."""
+        """The table as a pandas data frame; needs pyarrow."""
     def to_pyarrow(self) -> pyarrow.Table:
-        """The table as one of pyarrow."""
+        """The table as a pyarrow table."""
 
 class Mixing:
     """Mixing weights `[R, R]` of one round."""
@@ -44,7 +44,7 @@ class Mixing:
 class Stack:
     """Rows of parameters, `[R, P]`, one for each client. Every operation is one kernel over all rows.
 
-    A scale is a number, or one for each row.
+    A scale is one number, or an array `[R]` with one for each row.
     """
 
     @property
@@ -72,8 +72,8 @@ class Stack:
     def top_k(self, share: float) -> Stack:
         """Keeps the largest parameters of each row, in place, and sets the others to zero.
 
-        `share` of all are kept, at least one. A message of such a row has 8 bytes for each, its value and its index.
-        Returns the stack.
+        A row keeps `share` of its parameters, at least one. A message with it has 8 bytes for each kept parameter: value and
+        index. Returns the stack.
         """
     def gather(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> Stack:
         """A stack whose row `i` is row `rows[i]` of this one."""
@@ -86,22 +86,22 @@ class Stack:
     def numpy(self, padded: bool = False) -> NDArray[np.float32]:
         """All rows as they are now, `[R, P]`, in an array that cannot be written to.
 
-        A row is stored with zeros between layers and at its end, `[R, P_pad]`. With `padded` the array has these, too, and is the
-        memory of the stack itself, without a copy, on the processor. So it is without `padded` if there are no zeros between layers, as in
-        a logistic regression on 784 numbers. Otherwise it is a copy, as the columns of an array of NumPy lie at equal distances and cannot
-        leave out what is between: where a copy costs too much take `padded` or `by_layer`, which never are. It never changes, and is good for as long as you keep it: what changes the stack afterwards copies
-        the stack's rows first.
+        In memory a row has zeros between layers and at its end, `[R, P_pad]`. With `padded` the array includes these, and on the
+        processor it is a view of the stack's memory. Without `padded` it is a view only if there are no zeros between layers, as in a
+        logistic regression on 784 numbers; otherwise it is a copy, because the columns of a NumPy array are equally spaced and cannot
+        skip the zeros. To avoid the copy, use `padded` or `by_layer`. The array never changes, and you may keep it as long as you like:
+        an operation that changes the stack later copies the stack's rows first.
         """
     def by_layer(self) -> dict[str, NDArray[np.float32]]:
-        """The parameters by layer as they are now: from names to arrays `[R, inputs, outputs]`, which cannot be written to.
+        """The parameters of each layer as they are now: a dict from names to read-only arrays `[R, inputs, outputs]`.
 
-        On the processor they are views of the stack's memory, as those of `numpy`.
+        On the processor they are views of the stack's memory, as for `numpy`.
         """
     def set(self, values: ArrayLike | Mapping[str, ArrayLike]) -> None:
         """Overwrites rows with finite floating-point numbers: all of them, `[R, P]`, or the layers of a dict, `[R, inputs, outputs]`.
 
         Raises:
-            ValueError: if the array is of another shape or type, is on another device, or holds what is not finite, with its name.
+            ValueError: if the device, shape or type of an array is wrong, or a number is not finite; the message names the array.
         """
     def __dlpack__(
         self,
@@ -113,8 +113,8 @@ class Stack:
     ) -> Any:
         """The rows `[R, P_pad]` by DLPack: `torch.from_dlpack(stack)` is a copy.
 
-        `torch.from_dlpack(stack, copy=False)` is none; it must not be written to, which PyTorch does not see to. On a GPU this raises
-        `BufferError`.
+        `torch.from_dlpack(stack, copy=False)` shares the memory. You must not write to it, but PyTorch does not prevent that. On a GPU it
+        raises `BufferError`.
         """
     def __dlpack_device__(self) -> tuple[int, int]:
         """`(1, 0)`, the processor."""
@@ -141,7 +141,7 @@ class Round:
     def edges(self) -> NDArray[np.uint32]:
         """The links of this round, `[E, 2]`.
 
-        On an undirected overlay each edge stands once, on a directed one from sender to receiver.
+        An undirected edge is listed once; a directed one goes from sender to receiver.
         """
     def train(
         self,
@@ -152,35 +152,35 @@ class Round:
         anchor: Stack | None = None,
         mu: float = 0.0,
     ) -> None:
-        """Local work of all clients alive, as the configuration's keys have it.
+        """Trains the models of all clients alive, as the keys of the configuration say.
 
         Args:
-            models: what is trained, in place, `[R, P]`.
-            velocity: the momentum, kept from round to round, a stack of its own; it is zero at the start of each round if absent.
+            models: the models, `[R, P]`, trained in place.
+            velocity: the momentum, `[R, P]`, kept from round to round in a stack of its own; if absent, it starts each round at zero.
             correction: added to every gradient, `[R, P]`.
-            anchor: models towards which every gradient pulls, by `mu * (w - anchor)`.
-            mu: how much.
+            anchor: models `[R, P]`; `mu * (w - anchor)` is added to every gradient.
+            mu: the strength of the pull to `anchor`.
         """
     def gradients(self, models: Stack) -> tuple[Stack, NDArray[np.float32]]:
-        """The gradients of the clients' next mini-batches at `models`, `[R, P]`, and their learning rates, `[R]`.
+        """The gradients at `models` on the clients' next mini-batches, `[R, P]`, and the learning rates, `[R]`.
 
-        Rows of clients that take no part are zero.
+        Rows of clients that do not take part are zero.
         """
     def send(self, stack: Stack | None = None, *, bytes: int | None = None) -> None:
-        """Counts a message from every client alive to each neighbour that listens to it.
+        """Counts the traffic of one message from every client alive to each neighbour that receives from it.
 
-        A message is a row of `stack`, or so many `bytes`; a whole model if both are absent.
+        A message has the size of a row of `stack`, or `bytes` bytes; that of a whole model if both are absent.
         """
 
 class Part:
-    """A part of an experiment that was made in Python: an overlay, weights, a partition, a dataset or a model."""
+    """A part of an experiment, made in Python: an overlay, weights, a partition, a dataset or a model."""
 
     @property
     def name(self) -> str:
         """The name in configurations."""
     @property
     def version(self) -> str:
-        """A digest of what it is made of."""
+        """The version given by the user, or a digest of the content."""
     @property
     def kind(self) -> str:
         """`overlay`, `weights`, `partition`, `dataset` or `model`."""
@@ -230,7 +230,7 @@ class EventLogs:
     def has(self, folder: str | PathLike[str]) -> bool: ...
 
 def end() -> None:
-    """Waits for the calls of Python that runs have under way, and lets them make no more; for the end of the interpreter."""
+    """Waits until no run is inside a call of Python, and prevents further calls. Called when the interpreter ends."""
 
 class Recorded:
     def __init__(self, folders: Sequence[str | PathLike[str]]) -> None: ...

@@ -13,9 +13,9 @@ from meshfold import _arrays, _digests
 from meshfold._meshfold import ALIGNMENT, Part
 
 Numbers = NDArray[np.float32]
-#: Shapes, or the numbers that all clients start from, by the names of the parameters.
+#: The shape of each parameter by its name, or the numbers that all clients start from.
 Declared = Mapping[str, Union[Sequence[int], Any]]
-#: The same, as a function of the numbers of an example and the classes.
+#: The same, or a function of `(features, classes)`, the numbers per example and of classes, that returns it.
 Parameters = Union[Declared, Callable[[int, int], Declared]]
 
 
@@ -30,8 +30,8 @@ def model(
 ) -> Part:
     """A model for `model`: two functions of the parameters and examples of `R` clients at once.
 
-    Clients whose batches have the same size go through one call, as many of them as memory allows. The arrays are views of Meshfold's
-    memory, which cannot be written to. Nothing may be drawn at random, and no row may depend on another.
+    One call handles as many clients with batches of the same size as memory allows. The arrays are read-only views of Meshfold's
+    memory. The functions must draw nothing at random, and no row may depend on another.
 
         def outputs(parameters, x):                     # x [R, B, D]: R clients, B examples each, D numbers
             return x @ parameters["weight"] + parameters["bias"][:, None]
@@ -48,16 +48,16 @@ def model(
 
     Args:
         parameters: the shape of each parameter in one model, without `R`, or the numbers that all clients start from; or a function
-            of `(features, classes)` that returns them. What has a shape alone starts uniform in ±1/√inputs, as in PyTorch: an array
-            `[.., outputs]` has its inputs first, a vector those of the parameter before it.
-        outputs: `(parameters, x)` to `[R, B, classes]`, before the softmax. Scores come from it: cross-entropy and accuracy. Where
-            all clients see the same examples `x` is `[1, B, D]`.
-        gradients: `(parameters, x, y)` to the loss of each client, `[R]`, the mean over its batch, and a dict of its gradients by
-            the parameters, `[R, ...]` each.
-        initial: a function of a NumPy generator, seeded by the run, that returns what a model starts from.
+            of `(features, classes)` that returns these. Parameters given by shape start uniform in ±1/√inputs, as in PyTorch. The
+            inputs of an array are all its axes but the last; a vector has the inputs of the array before it.
+        outputs: maps `(parameters, x)` to outputs `[R, B, classes]`, before the softmax. Evaluations compute cross-entropy and
+            accuracy from them. If all clients see the same examples, `x` is `[1, B, D]`.
+        gradients: maps `(parameters, x, y)` to the mean loss of each client over its batch, `[R]`, and a dict with the gradient with
+            respect to each parameter, `[R, ...]`.
+        initial: a function of a NumPy generator, seeded by the run, that returns the initial parameters of a model.
         label: what the model is called in tables; the name of `outputs` with a digest if absent.
-        version: tells the model from others of its label, as part of the id of a run; a digest of the functions' source, of what they
-            enclose and of the arrays if absent. Give one where the functions depend on anything else that you change.
+        version: distinguishes models with the same label, as part of the id of a run. If absent, it is a digest of the functions'
+            source, the values they enclose, and the arrays. Give one if the functions depend on anything else that you change.
     """
     digest = _digests.version_of(version, "model") or _digests.of_values(parameters, outputs, gradients, initial)
     name = label or _named(outputs, digest)
@@ -70,7 +70,7 @@ def _named(function: Any, digest: str) -> str:
 
 
 class _Model:
-    """What `model` was given."""
+    """The arguments of `model`."""
 
     def __init__(self, parameters: Parameters, outputs: Any, gradients: Any, initial: Any) -> None:
         self.parameters = parameters
@@ -93,7 +93,7 @@ class _Model:
 
 
 class Layout:
-    """Where the parameters lie in a row of a stack."""
+    """The place of each parameter in a row of a stack."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         self.shapes = dict(shapes)
@@ -106,12 +106,12 @@ class Layout:
         self.width = offset
 
     def views(self, rows: Any) -> dict[str, Any]:
-        """The parameters in `rows` `[R, P_pad]`, `[R, ...]` each, without a copy."""
+        """Views of the parameters in `rows` `[R, P_pad]`, each `[R, ...]`."""
         return {name: rows[:, place].reshape(-1, *self.shapes[name]) for name, place in self.places.items()}
 
 
 class Fitted:
-    """A model for some examples, as the engine calls it."""
+    """A model for examples of a known size, with the functions that the engine calls."""
 
     def __init__(self, layout: Layout, classes: int) -> None:
         self.layout = layout
@@ -122,7 +122,7 @@ class Fitted:
         return list(self.layout.shapes.items())
 
     def initial(self, seed: int, row: int) -> list[Numbers] | None:
-        """What row `row` starts from, an array for each parameter; None leaves it to the engine."""
+        """The initial parameters of row `row`, one array each; None if the engine is to draw them."""
         raise NotImplementedError
 
     def outputs(self, rows: Numbers, x: Numbers) -> Numbers:
@@ -130,12 +130,12 @@ class Fitted:
         raise NotImplementedError
 
     def gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers], bool]:
-        """Losses `[R]`, gradients, and whether these are one array `[R, P_pad]`."""
+        """Losses `[R]`, gradients, and whether these are one array `[R, P_pad]` instead of one per parameter."""
         raise NotImplementedError
 
 
 class FittedFunctions(Fitted):
-    """Functions of stacked parameters."""
+    """A model made of functions of stacked parameters."""
 
     def __init__(self, model: _Model, layout: Layout, given: dict[str, Numbers], classes: int) -> None:
         super().__init__(layout, classes)

@@ -16,13 +16,13 @@ from meshfold import _digests
 if TYPE_CHECKING:
     from meshfold._meshfold import Round, Stack
 
-#: The methods that have been defined, by their names; of several that share one, the last.
+#: All defined methods by name; if several share a name, the last one.
 METHODS: dict[str, type[Method]] = {}
 
-#: The keys that every method has; Meshfold reads them.
+#: The keys that every method has; Meshfold itself reads them.
 COMMON = ("local", "batch_size", "draw", "learning_rate", "momentum", "weight_decay", "clip_norm")
 
-#: What the attributes of a class that Meshfold reads must be; they are no keys.
+#: The type and its description for each class attribute that Meshfold reads; these are not keys.
 _ATTRIBUTES: dict[str, tuple[type, str]] = {
     "name": (str, "text"),
     "version": (str, "text"),
@@ -34,12 +34,12 @@ _ATTRIBUTES: dict[str, tuple[type, str]] = {
 class Method:
     """A method of your own: what all clients do in a round, written once for all of them.
 
-    A subclass is known by its name, which a configuration gives: `algorithm: {own: {name: choco, gamma: 0.4, batch_size: 20,
-    learning_rate: 0.1}}`. The annotated attributes of the class are its keys, with their defaults; `local`, `batch_size`,
-    `learning_rate`, `momentum` and the other keys that all methods have come beside them.
+    A configuration refers to a subclass by its name: `algorithm: {own: {name: choco, gamma: 0.4, batch_size: 20,
+    learning_rate: 0.1}}`. The annotated attributes of the class are its keys, with their defaults. All methods also have the keys
+    `local`, `batch_size`, `learning_rate`, `momentum` and a few more.
 
-    Stacks, numbers and arrays that `start` and `round` keep as attributes go into checkpoints, and keys that they change. What
-    begins with an underscore is not kept.
+    Checkpoints hold the stacks, numbers and arrays that `start` and `round` set as attributes, and the keys. Attributes whose names
+    begin with an underscore are not kept.
 
         class Dsgd(mf.Method):
             def round(self, models, round):
@@ -48,11 +48,11 @@ class Method:
                 models.mix(round.mixing)
 
     Attributes:
-        name: the name in configurations; that of the class in snake case if absent, `my_dsgd` for `MyDsgd`.
-        version: tells methods of one name apart that compute something else, as part of the id of a run; a digest of the class's
-            source if absent, and of what its functions enclose.
+        name: the name in configurations; if absent, that of the class in snake case, such as `my_dsgd` for `MyDsgd`.
+        version: distinguishes methods with the same name, as part of the id of a run. If absent, it is a digest of the class's
+            source and of the values that its functions enclose.
         overlay: whether models are exchanged over an overlay of the configuration.
-        stacks: how many stacks it holds besides the models, at most: memory is planned by it.
+        stacks: the most stacks that it holds besides the models; memory is planned for them.
     """
 
     name: ClassVar[str]
@@ -70,10 +70,10 @@ class Method:
         METHODS[cls.name] = cls
 
     def check(self) -> None:
-        """Checks the keys. Raise `KeyFault.value(key, needed)`, or a `ValueError`, where one cannot work."""
+        """Checks the keys. Raise `KeyFault.value(key, needed)`, or a `ValueError`, if a value cannot work."""
 
     def start(self, models: Stack) -> None:
-        """Makes what outlasts a round, before the first. `models` is a copy of what all clients start from, `[R, P]`."""
+        """Makes what the method keeps between rounds; called before the first. `models`, `[R, P]`, is a copy of the initial models."""
 
     def round(self, models: Stack, round: Round) -> None:
         """Advances `models`, `[R, P]`, by one communication round, in place."""
@@ -81,7 +81,7 @@ class Method:
 
 
 class KeyFault(ValueError):
-    """A key of a method that is wrong; `kind` says how."""
+    """A key of a method is wrong; `kind` is `unknown`, `missing` or `value`."""
 
     def __init__(
         self, kind: str, key: str, *, known: list[str] | None = None, needed: str | None = None
@@ -98,12 +98,12 @@ class KeyFault(ValueError):
 
     @classmethod
     def value(cls, key: str, needed: str) -> KeyFault:
-        """The value of `key` cannot work; `needed` says which would: `a number above 0`."""
+        """The value of `key` cannot work; `needed` describes one that would, such as `a number above 0`."""
         return cls("value", key, needed=needed)
 
 
 def _own_keys(cls: type) -> set[str]:
-    """The keys that the class adds to those of the classes that it is made of."""
+    """The keys that the class adds to those of its base classes."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -117,7 +117,7 @@ def _check_attributes(cls: type[Method]) -> None:
     """Refuses attributes that cannot work.
 
     Raises:
-        TypeError: if an attribute that Meshfold reads is of another type, or a key is called like one that all methods have.
+        TypeError: if an attribute that Meshfold reads has a wrong type, or a key has the name of a key or function of all methods.
     """
     for name, (kind, needed) in _ATTRIBUTES.items():
         value = getattr(cls, name, "")
@@ -134,7 +134,7 @@ def _check_attributes(cls: type[Method]) -> None:
 
 
 def _digest(cls: type[Method]) -> str:
-    """A digest of the source of `cls` and of the classes that it is made of, up to `Method`, without keys, which a run's id holds."""
+    """A digest of the source of `cls` and of its bases up to `Method`. It leaves out keys, which are part of a run's id anyway."""
     bases = [base for base in cls.__mro__ if base not in Method.__mro__]
     return _digests.of_classes(bases, lambda base: {"name", "version", *_own_keys(base)})
 
@@ -146,7 +146,7 @@ def keys_of(cls: type[Method]) -> dict[str, Any]:
 
 
 def read_keys(cls: type[Method], text: str) -> str:
-    """The keys in the JSON `text`, checked, with the defaults of those that are left out, as JSON."""
+    """Checks the keys in the JSON `text`, adds the defaults of missing ones, and returns all as JSON."""
     given: dict[str, Any] = json.loads(text)
     hints = keys_of(cls)
     for key in given:
@@ -181,7 +181,7 @@ _WORDS = {
 
 
 def _needed(value: Any, hint: Any) -> str | None:
-    """What is needed where `value` is none of `hint`."""
+    """What the type `hint` needs, in words, or None if `value` fits it."""
     origin = get_origin(hint)
     if origin is Union or origin is types.UnionType:
         parts = [_needed(value, part) for part in get_args(hint)]
@@ -208,12 +208,12 @@ def make(cls: type[Method], text: str) -> Method:
 
 
 def traceback(error: BaseException) -> str:
-    """An exception with the lines of the method that it came from."""
+    """An exception with its traceback, as text."""
     return "".join(_traceback.format_exception(error)).strip()
 
 
 def is_of_check(error: BaseException) -> bool:
-    """Whether the line that raised `error` is one of a method's `check`, which says with a `ValueError` what is wrong."""
+    """Whether `error` is a `ValueError` raised directly in a function `check`, with which a method refuses its keys."""
     frames = [frame for frame, _ in _traceback.walk_tb(error.__traceback__)]
     return isinstance(error, ValueError) and bool(frames) and frames[-1].f_code.co_name == "check"
 

@@ -19,20 +19,20 @@ from meshfold._own import Method
 def overlay(
     graph: Any, *, label: str | None = None, expected_edges: float | None = None, version: str | None = None
 ) -> Part:
-    """An overlay for `topology`, of a graph or of a function of the round.
+    """An overlay for `topology`, from a graph or from a function of the round.
 
     Args:
         graph: a networkx graph whose nodes are 0 to N - 1, a symmetric matrix of NumPy or SciPy whose entries off the diagonal are
             the edges, an array of edges `[E, 2]` of whole numbers, or a function of `(round, nodes)`, with rounds counted from 1, that
-            returns one of these. It must return the same whenever it is called for the same round: for the first it is called when
-            the experiment is planned and again when the run begins, and a run that goes on from a checkpoint calls it anew.
+            returns one of these. It must always return the same graph for the same round: it is called for the first round when the
+            experiment is planned and again when the run begins, and a run that continues from a checkpoint calls it once more.
         label: what the overlay is called in tables and figures; `graph` with a digest if absent.
-        expected_edges: about how many edges the overlays of a function have, by which memory is planned; two for each node if absent.
-        version: tells the overlay from others of its label, as part of the id of a run; a digest of the graph, or of the function's
-            source and what belongs to it, if absent. Give one where the function depends on anything else that you change.
+        expected_edges: about how many edges the overlays of a function have, from which memory is planned; two for each node if absent.
+        version: distinguishes overlays with the same label, as part of the id of a run. If absent, it is a digest of the graph, or of
+            the function's source and the values it encloses. Give one if the function depends on anything else that you change.
 
     Raises:
-        ValueError: if the graph is none that can be used, with the node or row at fault.
+        ValueError: if the graph cannot be used; the message names the node or row at fault.
     """
     version = _digests.version_of(version, "overlay")
     if callable(graph) and not hasattr(graph, "edges"):
@@ -55,7 +55,7 @@ def overlay(
 
 
 def _edges(graph: Any, nodes: int | None) -> tuple[int | None, NDArray[np.uint32]]:
-    """The number of nodes, where the graph says it, and its edges `[E, 2]`."""
+    """The number of nodes, or None if the graph does not say it, and its edges `[E, 2]`."""
     if hasattr(graph, "edges") and hasattr(graph, "number_of_nodes"):
         return _edges_of_networkx(graph)
     if hasattr(graph, "tocoo"):
@@ -80,7 +80,7 @@ def _of_two_rows(array: NDArray[Any], nodes: int | None) -> tuple[int | None, ND
     """A symmetric matrix of two nodes, or two edges."""
     (first, between), (also, last) = array.tolist()
     may_be_matrix = between == also if nodes is None else nodes == 2
-    # An edge from a node to itself, and one that stands there twice, are in no list of edges.
+    # Users list no loops and no edge twice.
     may_be_edges = nodes != 2 and len({first, between, last}) == 3 and array.min() >= 0
     if may_be_matrix and may_be_edges:
         raise ValueError(
@@ -93,7 +93,7 @@ def _of_two_rows(array: NDArray[Any], nodes: int | None) -> tuple[int | None, ND
 
 
 def _checked(edges: NDArray[Any], nodes: int | None) -> NDArray[np.uint32]:
-    """`edges` whose ends are nodes, sorted."""
+    """`edges` `[E, 2]`, sorted and each once, after a check that all ends are nodes."""
     most = 2**32 if nodes is None else nodes
     wrong = np.flatnonzero((edges.min(axis=1) < 0) | (edges.max(axis=1) >= most))
     if wrong.size > 0:
@@ -120,7 +120,7 @@ def _edges_of_matrix(
 ) -> tuple[int, NDArray[np.uint32]]:
     if shape[0] != shape[1]:
         raise ValueError(f"overlay: found a matrix of {shape[0]} rows and {shape[1]} columns, needed a square one")
-    # Whether what is no number stands for an edge, nobody can say.
+    # It is unclear whether a NaN or an infinity means an edge.
     values = np.asarray(values)
     wrong = np.flatnonzero(~np.isfinite(values)) if values.dtype.kind in "fc" else np.array([])
     if wrong.size > 0:
@@ -138,10 +138,11 @@ def _edges_of_matrix(
 def weights(matrix: Any, *, label: str | None = None) -> Part:
     """Mixing weights for `weights`: a symmetric matrix `W` `[N, N]` of NumPy or SciPy.
 
-    Rows sum to one, and weights off the diagonal are on edges of the overlay alone; this is checked when the experiment is planned.
+    Rows must sum to one, and nonzero weights off the diagonal must lie on edges of the overlay. This is checked when the experiment
+    is planned.
 
     Raises:
-        ValueError: if the matrix is not square or holds what is no finite number, with the row at fault.
+        ValueError: if the matrix is not square, or an entry is not finite; the message names its row.
     """
     if hasattr(matrix, "tocoo"):
         entries = matrix.tocoo()
@@ -178,15 +179,15 @@ def partition(
     label: str | None = None,
     version: str | None = None,
 ) -> Part:
-    """Who owns which training example, for `partition`.
+    """The training examples of each client, for `partition`.
 
     Args:
         clients: the indices of each client's examples, or a function of `(labels, classes, generator)` that returns them: labels
-            `[M]`, the number of classes, and a generator of NumPy's that is seeded by the run.
+            `[M]`, the number of classes, and a NumPy generator seeded by the run.
         count: how many clients the function makes, if that is known beforehand.
         label: what the partition is called in tables; `indices` with a digest if absent.
-        version: tells the partition from others of its label, as part of the id of a run; a digest of the indices, or of the function's
-            source and what belongs to it, if absent. Give one where the function depends on anything else that you change.
+        version: distinguishes partitions with the same label, as part of the id of a run. If absent, it is a digest of the indices, or of
+            the function's source and the values it encloses. Give one if the function depends on anything else that you change.
     """
     version = _digests.version_of(version, "partition")
     if callable(clients):
@@ -240,13 +241,14 @@ def dataset(
         y: their labels, `[M]`, whole numbers from 0.
         x_test: features of the test examples, shaped as those of `x`.
         y_test: their labels.
-        owner: whose each training example is, `[M]`, whole numbers from 0; the partition `by_writer` makes a client of each owner.
-        owner_test: whose each test example is; somebody's who has no training examples if absent.
+        owner: the owner of each training example, `[M]`, whole numbers from 0; the partition `by_writer` makes one client per owner.
+        owner_test: the owner of each test example; if absent, one further owner who has no training examples.
         classes: number of classes; one more than the largest label if absent.
         label: what the dataset is called in tables; `arrays` with a digest if absent.
 
     Raises:
-        ValueError: if shapes do not fit, a feature is not finite, with the example at fault, or labels make no classes that can be meant.
+        ValueError: if shapes do not fit, a feature is not finite (the message names its example), or the labels cannot be meant as
+            classes.
     """
     train, shape = _features(x, "x")
     test, test_shape = _features(x_test, "x_test")
@@ -255,7 +257,7 @@ def dataset(
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
     count = _classes(labels, test_labels, classes)
     owners = _owners(owner, len(train), owner_test, len(test))
-    # The features lie flat, whatever the images' shape.
+    # The features are flat, so that their shape does not tell the images' shape.
     form = np.array([*shape, count])
     digest = _digests.of_arrays(train, labels, test, test_labels, *owners, form)
     train_owners, test_owners = owners or (None, None)
@@ -295,7 +297,7 @@ def _owners(
         if test is not None:
             raise ValueError("dataset: owner_test is given, but not owner")
         return ()
-    # One more than the largest is somebody's without training examples.
+    # One more than the largest stands for an owner without training examples.
     most = 2**32 - 2
     owners = _whole_numbers(train, examples, "owner", most).astype(np.uint32)
     if test is None:
@@ -308,7 +310,7 @@ def _labels(values: ArrayLike, examples: int, name: str) -> NDArray[np.uint16]:
 
 
 def _classes(train: NDArray[np.uint16], test: NDArray[np.uint16], classes: int | None) -> int:
-    """How many classes there are, as an `npz` file with these labels has."""
+    """The number of classes, counted as for an `npz` file with these labels."""
     present = np.union1d(train, test)
     count, examples = int(present.max()) + 1, len(train) + len(test)
     if classes is not None and classes < count:
@@ -346,13 +348,13 @@ def _whole_numbers(values: ArrayLike, examples: int, name: str, most: int) -> ND
 
 
 class Collector:
-    """Puts names in place of the parts of an experiment, and keeps the parts."""
+    """Replaces the parts of an experiment by their names, and collects the parts."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
 
     def plain(self, value: Any, path: str = "") -> Any:
-        """What stands for `value`, the one at `path`, in YAML; a graph of networkx becomes an overlay."""
+        """`value`, found at `path`, in a form that YAML can hold; a networkx graph becomes an overlay."""
         if value is None or isinstance(value, (str, bool, int, float)):
             return value
         if isinstance(value, Mapping):
@@ -382,7 +384,7 @@ _PLACES = {"overlay": "topology", "weights": "weights", "partition": "partition"
 
 
 def _expect_place(part: Part, path: str) -> None:
-    """Requires that a part of this kind may stand at `path`; the innermost key that takes any part tells."""
+    """Requires that `path` takes a part of this kind; its innermost key that takes any part decides."""
     keys = [key for key in path.split(".") if key in _PLACES.values()]
     if keys and keys[-1] != _PLACES[part.kind]:
         message = f"{path}: found the {part.kind} `{part.name}`, which belongs to the key `{_PLACES[part.kind]}`"

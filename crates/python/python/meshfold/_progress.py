@@ -1,4 +1,4 @@
-"""A bar over all runs of a call."""
+"""A progress bar over all runs of a call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Progress:
         self._done = [0] * len(self._rounds)
         if shown is None and _is_notebook():
             shown = True
-        # tqdm hides a bar that is disabled by None where its output is no terminal.
+        # With `disable=None` tqdm hides the bar unless its output is a terminal.
         self._bar: Any = tqdm(
             total=sum(self._rounds),
             unit="round",
@@ -33,12 +33,12 @@ class Progress:
         self._tell()
 
     def rounds(self, run: int, done: int) -> None:
-        """The run at a place has done so many rounds."""
+        """Run number `run` has now done `done` rounds."""
         self._bar.update(done - self._done[run])
         self._done[run] = done
 
     def ended(self, run: int) -> None:
-        """The run at a place has ended; what it has not done is not waited for."""
+        """Run number `run` has ended; the rounds that it has not done count as done."""
         self.rounds(run, self._rounds[run])
         self._ended += 1
         self._tell()
@@ -47,12 +47,12 @@ class Progress:
         self._bar.set_description(f"{self._ended} of {len(self._rounds)} runs")
 
     def close(self) -> None:
-        """Leaves the bar as it is."""
+        """Closes the bar as it stands."""
         self._bar.close()
 
 
 def _is_notebook() -> bool:
-    """Whether this is the kernel of a notebook, whose output is no terminal though somebody watches."""
+    """Whether this is the kernel of a notebook, which shows output though it is not a terminal."""
     ipython: Any = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return hasattr(shell, "kernel")

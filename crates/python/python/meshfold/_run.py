@@ -1,4 +1,4 @@
-"""Experiments, carried out."""
+"""Carries out experiments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from meshfold._runs import Runs
 from meshfold.callbacks import OnRecord
 from meshfold.callbacks._callback import AnyCallback, Dispatcher
 
-# Threads of runs must not call Python any more when the interpreter ends.
+# When the interpreter ends, threads of runs must no longer call Python.
 atexit.register(_meshfold.end)
 
 
@@ -60,30 +60,29 @@ def run(
         print(runs)                                     # a line for each run; in a notebook `runs` is the report
         runs.metrics().to_polars()                      # all evaluations of all runs
 
-    Runs that are finished already, by Python or by the program, are skipped; runs that were interrupted go on from their
-    checkpoint. Ctrl-C ends after the current round, with a checkpoint where the experiment keeps any, and raises
-    `KeyboardInterrupt`; the same call goes on.
+    Runs that Python or the program has already finished are skipped. Runs that were interrupted continue from their checkpoint.
+    Ctrl-C ends the runs after the current round, with a checkpoint if the experiment keeps any, and raises `KeyboardInterrupt`;
+    the same call continues them.
 
     Args:
-        experiment: a YAML file, or what it would say as a dict. In a dict, and in `set`, a graph of networkx and what `overlay`,
-            `weights`, `partition`, `dataset` and `model` return may stand where the configuration names one; paths, ranges and
-            arrays of numbers are taken as text and lists. Configurations name the classes of your own methods:
-            `{"own": {"name": "choco", ...}}`.
-        set: values to put in place of the experiment's own, by their dotted paths: `{"algorithm.dsgd.learning_rate": 0.1}`.
-        results: the folder of all results; the runs lie in `results/NAME/ID`.
-        data: the folder of the datasets; `MESHFOLD_DATA` if absent, else the platform's.
+        experiment: a YAML file, or a dict of the same structure. In a dict, and in `set`, you may use a networkx graph, or what
+            `overlay`, `weights`, `partition`, `dataset` or `model` returns, as the value of the matching key. Paths become text;
+            ranges and arrays of numbers become lists. Methods of your own are named: `{"own": {"name": "choco", ...}}`.
+        set: values that replace those of the experiment, by their dotted paths: `{"algorithm.dsgd.learning_rate": 0.1}`.
+        results: the folder of all results; the folder of a run is `results/NAME/ID`.
+        data: the folder of the datasets; if absent, `MESHFOLD_DATA`, or else the platform's folder.
         device: `cpu`, `wgpu`, `wgpu:INDEX`, `cuda`, `cuda:INDEX` or `auto`.
         threads: threads of the processor; all cores if absent.
-        cpu: instruction set of the processor, for the same bits on every machine that has it: `amx-bf16`, `avx512-bf16`, `avx512`, `avx2`,
-            `neon` or `portable`; the widest if absent.
-        at_once: how many runs go on at the same time; as many as cores and memory allow if absent.
+        cpu: the instruction set to use: `amx-bf16`, `avx512-bf16`, `avx512`, `avx2`, `neon` or `portable`; the widest if absent. Two
+            machines compute the same bits with the same set.
+        at_once: how many runs are carried out at the same time; as many as cores and memory allow if absent.
         again: whether finished runs are run again.
-        part: only one of several parts of about equal work, such as `"3/16"`, from `"1/16"` to `"16/16"`: other processes, on any
-            machine that sees `results`, take the others. What this returns has the runs of the part alone; `read` has all.
-        only: only the runs with these ids, or these beginnings of ids.
-        progress: whether a bar is shown; in terminals and notebooks if absent.
-        on_record: called as `on_record(run, record)` for each new record. An exception that it raises ends all runs after
-            their round and is raised again here.
+        part: carries out one of several parts of about equal work, such as `"3/16"`, from `"1/16"` to `"16/16"`. Other processes,
+            on any machine that sees `results`, take the others. Only the runs of the part are returned; `read` returns all.
+        only: carries out only the runs with these ids, or with ids that begin so.
+        progress: whether a progress bar is shown; in terminals and notebooks if absent.
+        on_record: called as `on_record(run, record)` for each new record. If it raises an exception, all runs end after their
+            current round, and `run` raises it again.
         callbacks: functions like `on_record`, and objects with the hooks of `meshfold.callbacks.Callback`, such as
             `meshfold.callbacks.TensorBoard()`. All are called on this thread.
 
@@ -91,10 +90,10 @@ def run(
         The runs, in the order of the sweep.
 
     Raises:
-        ConfigError: if the experiment has a mistake; nothing was begun.
+        ConfigError: if the experiment has a mistake; then no run was begun.
         DataError, DeviceError: if a dataset or a device is missing.
-        ValueError: if `threads` or `at_once` is below 1, `part` is none, or an id of `only` stands for no run or for several.
-        RunFailed: if runs failed, after the others were carried out.
+        ValueError: if `threads` or `at_once` is below 1, `part` is not valid, or an id of `only` matches no run or several.
+        RunFailed: if runs failed; the others were carried out.
     """
     session = _Session([*callbacks, *([] if on_record is None else [on_record])], progress)
     collector = Collector()
@@ -103,7 +102,7 @@ def run(
         "overrides": [
             f"{path}={json.dumps(collector.plain(value, path))}" for path, value in (set or {}).items()
         ],
-        # The working folder may be another when the results are read.
+        # The working folder may have changed when the results are read.
         "results": os.path.abspath(fspath(results)),
         "data": None if data is None else fspath(data),
         "device": _text("device", device, "a device such as 'cpu'"),
@@ -129,7 +128,7 @@ def run(
 def _source(
     experiment: str | PathLike[str] | Mapping[str, Any], collector: Collector
 ) -> dict[str, str | None]:
-    """The path and the text of an experiment, whose parts the collector takes."""
+    """The path and the text of an experiment; the collector gets its parts."""
     if isinstance(experiment, Mapping):
         # YAML reads JSON.
         text = json.dumps(collector.plain(experiment), indent=2)
@@ -162,7 +161,7 @@ def _text(name: str, value: object, needed: str) -> str:
 
 
 class _Session:
-    """What happens while the runs of one call are carried out."""
+    """Handles what happens while the runs of one call are carried out."""
 
     def __init__(self, callbacks: Sequence[AnyCallback], progress: bool | None) -> None:
         self._callbacks = Dispatcher(callbacks)

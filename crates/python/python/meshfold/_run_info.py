@@ -1,4 +1,4 @@
-"""What is told of a run while it is carried out."""
+"""What call-backs learn about a run."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class RunInfo:
 
     Attributes:
         id: hash of its configuration.
-        label: what sets it apart in its sweep, such as `topology=ring, seed=2`.
+        label: the settings that distinguish it in its sweep, such as `topology=ring, seed=2`.
         name: what the experiment is called.
         rounds: how many rounds it has.
         settings: the settings that the sweep varies, by their dotted paths.
         config: every setting of the run, as `config.yaml` has it.
         folder: where its files lie.
-        resumed_from: the round of the checkpoint that it went on from, or None if it began anew.
+        resumed_from: the round of the checkpoint from which it continued, or None if it started from the beginning.
         ending: how it ended: `finished`, `skipped` (it was finished before), `interrupted`, `failed`, `damaged`, or `elsewhere`
-            (another process has it); None while it goes on.
+            (another process carries it out); None until it ends.
         error: why it failed, if it did.
     """
 
@@ -38,7 +38,7 @@ class RunInfo:
     error: str | None = None
 
     def records(self) -> list[dict[str, Any]]:
-        """The records that its folder has at this moment, as far as they are written whole."""
+        """The records that are completely written to the run's folder so far."""
         try:
             text = (self.folder / "metrics.jsonl").read_text(encoding="utf-8")
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Runs as they stand on disk."""
+"""Runs as read from disk."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Partition:
         labels: `[N, C]`, examples of each client and label; None for texts.
         tokens: `[N]`, tokens of each client; None for examples with labels.
         label_names: `[C]`, what the labels are called; None where they are numbers.
-        owners: `[N]`, the name of the owner of each client's examples, None for a client that holds those of several; None where
-            the dataset names no owners.
+        owners: `[N]`, the owner's name for each client's examples, None for a client with examples of several owners; None if the
+            dataset names no owners.
     """
 
     examples: NDArray[np.int64]
@@ -121,7 +121,7 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What sets the run apart in its sweep, such as `topology=ring, seed=2`; its name if there is no sweep."""
+        """The settings that distinguish the run in its sweep, such as `topology=ring, seed=2`; its name if there is no sweep."""
         return str((self.summary or {}).get("label") or self.name)
 
     @property
@@ -199,7 +199,7 @@ class Runs(Sequence[Run]):
 
     @property
     def left_out(self) -> list[str]:
-        """What could not be read, a sentence each."""
+        """One sentence about each run that could not be read."""
         return self._recorded.left_out
 
     def metrics(self) -> Table:
@@ -220,7 +220,7 @@ class Runs(Sequence[Run]):
         return self._recorded.clients(self._places)
 
     def report(self, path: str | PathLike[str] = "report.html") -> Path:
-        """Writes the report that compares the runs, one HTML file that needs no network, and returns its path."""
+        """Writes a report that compares the runs, as one HTML file that needs no network. Returns its path."""
         self._recorded.report(self._places, fspath(path))
         return Path(path)
 
@@ -243,7 +243,7 @@ class Runs(Sequence[Run]):
 
 
 def _runs_in(folders: list[str]) -> Runs:
-    """The runs in these folders, in this order, as they stand on disk."""
+    """The runs in these folders, in this order, as they are on disk now."""
     if not folders:
         return Runs(Recorded.empty())
     recorded = Recorded(folders)
@@ -272,9 +272,9 @@ def read(*folders: str | PathLike[str]) -> Runs:
         folders: folders of runs, such as `runs/quickstart/1f3a…`, or folders that hold them, such as `runs/quickstart`.
 
     Raises:
-        ResultsError: if there is no run, or none that can be read. Damaged runs beside others are `left_out`.
+        ResultsError: if no run is found, or none can be read. If only some are damaged, `Runs.left_out` names them.
     """
     if not folders:
         raise ResultsError("found no folder, needed at least one, such as read('runs/quickstart')")
-    # The working folder may be another when more is read.
+    # The working folder may have changed when more is read.
     return Runs(Recorded([os.path.abspath(fspath(folder)) for folder in folders]))

@@ -26,16 +26,16 @@ def torch_model(
 
         model = mf.torch_model(lambda: nn.Sequential(nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 10)))
 
-    The module is used as in evaluation: nothing is drawn at random, and it must keep no statistics of batches. Parameters with
-    `requires_grad=False` are not trained: as buffers, they are the same for all clients and no part of the models, and must not be
-    drawn by the run's seed.
+    The module is used in evaluation mode: nothing is drawn at random, and it must keep no statistics of batches. Parameters with
+    `requires_grad=False` are not trained. Like buffers, they are the same for all clients, are not part of the models, and must not
+    depend on the run's seed.
 
     Args:
         module: an `nn.Module` that all clients start from, or a function that makes one, such as its class, called with PyTorch's
-            generator seeded by the run. It makes outputs `[B, classes]`, before the softmax, of examples `[B, D]`; an
-            `nn.Unflatten(1, (channels, height, width))` makes images of them.
-        loss: `(outputs, y)` to the loss of the batch, a number, or of each of its examples, `[B]`, with `y` `[B]`; the
-            cross-entropy if absent. It is what clients train by; scores are cross-entropy and accuracy.
+            generator seeded by the run. It maps examples `[B, D]` to outputs `[B, classes]`, before the softmax;
+            `nn.Unflatten(1, (channels, height, width))` turns examples into images.
+        loss: maps `(outputs, y)` with `y` `[B]` to the loss of the batch, a number, or of each example, `[B]`; the cross-entropy if
+            absent. It is the loss of training alone; evaluations report cross-entropy and accuracy.
         label: what the model is called in tables; the name of the module with a digest if absent.
         version: as in `model`.
     """
@@ -51,7 +51,7 @@ def torch_model(
 
 
 def _told(module: Any) -> Any:
-    """All that tells what a module computes: its text, its numbers, and the classes, attributes and hooks of its parts."""
+    """All that determines what a module computes: its text, its numbers, and the classes, attributes and hooks of its submodules."""
     import torch
 
     internal = vars(torch.nn.Module()).keys()
@@ -61,13 +61,13 @@ def _told(module: Any) -> Any:
         attributes = {name: value for name, value in vars(part).items() if name not in internal}
         hooks = [list(vars(part)[name].values()) for name in ("_forward_pre_hooks", "_forward_hooks")]
         parts[path] = (kind.__qualname__ if _digests.is_of_library(kind) else kind, attributes, hooks)
-    # A parameter that two parts share stands here once; buffers may be left out of the state.
+    # `names` lists a parameter that two parts share once; the state may leave out buffers.
     names = [name for name, _ in module.named_parameters()]
     return repr(module), parts, names, dict(module.state_dict()), dict(module.named_buffers())
 
 
 def _frozen(module: Any) -> list[str]:
-    """The parameters of a module that are not trained; none of a function, whose source tells."""
+    """The names of the parameters that are not trained; empty for a function, whose source already says which."""
     import torch
 
     if not isinstance(module, torch.nn.Module):
@@ -76,17 +76,17 @@ def _frozen(module: Any) -> list[str]:
 
 
 def _fixed(module: Any) -> dict[str, Any]:
-    """What the module has besides the parameters that are trained."""
+    """The buffers of the module, and the parameters that are not trained."""
     frozen = {name: value for name, value in module.named_parameters() if not value.requires_grad}
     return {**dict(module.named_buffers()), **frozen}
 
 
 def _expect_same(fixed: dict[str, Any], other: dict[str, Any]) -> None:
-    """Requires that the module has the same buffers whatever the seed."""
+    """Requires that what is not trained is the same for two seeds: `fixed` and `other`."""
     for name, value in fixed.items():
         again = other.get(name)
         is_same = again is not None and again.shape == value.shape
-        # NaN is none of a difference.
+        # NaN equals NaN here.
         if not is_same or not bool(((value == again) | ((value != value) & (again != again))).all()):
             raise ValueError(
                 f"torch_model: `{name}` is drawn by the run's seed, but it is not trained, and so the same in all runs: draw it with a "
@@ -135,7 +135,7 @@ class _FittedTorch(Fitted):
             raise ValueError("torch_model: the module has no parameter that is trained, one with `requires_grad=True`")
         super().__init__(Layout(shapes), classes)
         self._model = model
-        # A call puts parameters into the module and takes them out again: two runs at once must not share it.
+        # A call swaps parameters into the module and out again, so that two runs must not use it at once.
         self._lock = threading.Lock()
         fixed = _fixed(module)
         _expect_same(fixed, _fixed(model.made(1, 0)))
@@ -176,10 +176,10 @@ class _FittedTorch(Fitted):
 
 
 def _tensor(array: NDArray[Any]) -> Any:
-    """A tensor over the memory of `array`, which nobody writes to."""
+    """A tensor that shares the memory of `array`; it must not be written to."""
     import torch
 
     with warnings.catch_warnings():
-        # PyTorch knows of no tensors that cannot be written to.
+        # PyTorch has no read-only tensors, and warns.
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         return torch.from_numpy(array)

@@ -1,8 +1,8 @@
-//! Memory of the engine's that Python reads without a copy.
+//! Memory of the engine that Python reads without a copy.
 //!
-//! NumPy is told of memory that Rust owns, which is `unsafe` code. The memory is an
-//! `Arc` in an object of Python's, [`Memory`], which every array over it keeps alive. The engine changes memory that
-//! others hold only after it has copied it, so that nobody sees it change; the arrays cannot be written to.
+//! NumPy reads memory that Rust owns, which takes `unsafe` code. The memory is an `Arc` in a Python object, [`Memory`],
+//! which every array over it keeps alive. The engine copies shared memory before it changes it, so that nobody sees it
+//! change; the arrays cannot be written to.
 
 use std::any::Any;
 use std::ops::Deref;

@@ -108,7 +108,7 @@ impl MethodSpec for PyMethod {
     }
 }
 
-/// What the name of a stack in checkpoints begins with, before that of the attribute.
+/// Prefix of a stack's name in checkpoints, before the name of the attribute.
 const ATTRIBUTE: &str = "self.";
 
 /// A method in the course of a run. Between rounds its stacks are [`KeptStack`]s; in a round the object in Python has them.
@@ -123,7 +123,7 @@ struct PyMethodState {
     kept: Vec<KeptStack>,
     /// What Python knows the stacks of `kept` as.
     handles: Vec<Py<PyStack>>,
-    /// Why the next round cannot be: what the method keeps could not be saved or restored.
+    /// Why the next round must fail: what the method keeps could not be saved or restored.
     broken: OnceLock<AlgorithmError>,
 }
 

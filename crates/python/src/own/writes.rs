@@ -1,4 +1,4 @@
-//! Arrays of Python's that stacks are overwritten with.
+//! Overwrites stacks with Python's arrays.
 
 use meshfold_engine::{Block, Stack};
 use numpy::PyReadonlyArrayDyn;

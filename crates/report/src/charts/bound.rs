@@ -1,4 +1,4 @@
-//! What theorems bound, and the bounds, over the course of the runs.
+//! Quantities that theorems bound, and their bounds, over the course of the runs.
 
 use super::curve::{ROUNDS, positive};
 use crate::document::chart::{Chart, trace_group};

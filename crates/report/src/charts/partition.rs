@@ -1,4 +1,4 @@
-//! Who owns examples of which label.
+//! How many examples of each label each client owns.
 
 use crate::document::chart::Chart;
 use crate::document::escape::plot_text;

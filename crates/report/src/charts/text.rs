@@ -1,4 +1,4 @@
-//! Who owns how much of a text.
+//! How much of a text each client owns.
 
 use crate::document::chart::Chart;
 use meshfold_experiment::results::TextCounts;

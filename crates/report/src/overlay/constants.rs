@@ -1,4 +1,4 @@
-//! The constants of the overlays that the papers' bounds are written in, and what each symbol means.
+//! The constants of overlays that occur in the papers' bounds, and the meaning of each symbol.
 
 use super::shared::SharedOverlay;
 use crate::document::quantity_text::{figure, lambda};

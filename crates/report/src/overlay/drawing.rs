@@ -101,7 +101,8 @@ pub(crate) fn svg(
     svg
 }
 
-/// By what the page's script finds the node that a reader points at: the groups, and places where nodes are no elements.
+/// Attributes by which the page's script finds the node that a reader points at: the groups, and the nodes' places
+/// where nodes are not elements.
 fn identity(places: &[[i32; 2]], used_by: &str) -> String {
     let mut text = format!(" data-groups=\"{used_by}\"");
     if places.len() > NAMED_NODES && places.len() <= POINTED_NODES {

@@ -7,7 +7,7 @@ use crate::runs::factor::Factor;
 use crate::runs::group::Group;
 use maud::{Markup, html};
 
-/// From here on so many bands would hide the curves: none is drawn until the reader asks for one.
+/// Above this many curves, bands would hide them: none is drawn until the reader asks for one.
 const CROWDED: usize = 12;
 
 /// Legend, switches of the runs and of the axis, in reach while the page scrolls.

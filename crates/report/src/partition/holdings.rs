@@ -1,11 +1,11 @@
-//! What each client owns, by what the examples are.
+//! Charts and sentences about what each client owns, for labels and for texts.
 
 use crate::charts;
 use crate::document::chart::Chart;
 use crate::document::quantity_text::{count, mean};
 use meshfold_experiment::results::{Holdings, LabelCounts, Names, TextCounts};
 
-/// The chart of them.
+/// The chart of `holdings`.
 pub(crate) fn chart(holdings: &Holdings, id: String, names: &Names) -> Chart {
     match holdings {
         Holdings::Labels(counts) => charts::partition::chart(id, counts, names),

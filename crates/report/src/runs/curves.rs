@@ -199,7 +199,7 @@ impl Curves {
         }
     }
 
-    /// Reads what the clients of `runs`, those of the curves, scored, for the quantiles.
+    /// Reads the scores of the clients of `runs`, which must be the runs of the curves, for the quantiles.
     ///
     /// # Errors
     /// Those of [`RecordedRun::client_scores`].

@@ -2,7 +2,7 @@
 
 use super::lanes::{add_scaled, dot};
 
-/// Of what remains of a vector once those before are taken out, less than this share of it is rounding.
+/// A vector of which less than this share remains outside the span of those before counts as being in the span.
 const ROUNDING: f64 = 1e-9;
 
 /// Orthonormal vectors, by modified Gram-Schmidt, twice.

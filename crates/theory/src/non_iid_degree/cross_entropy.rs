@@ -33,7 +33,7 @@ pub(super) struct CrossEntropy<'a, I> {
 }
 
 impl<'a, F: Features> CrossEntropy<'a, Chosen<'a, F>> {
-    /// The loss on these examples of `train`, which count `weights`, `[n]`.
+    /// The loss on these examples of `train`, with the `weights`, `[n]`.
     pub(super) fn of(
         train: &Labelled<'a, F>,
         examples: &[u32],
@@ -56,8 +56,8 @@ impl<'a, F: Features> CrossEntropy<'a, Chosen<'a, F>> {
 impl<I: Inputs> CrossEntropy<'_, I> {
     /// The least loss, found to within `tolerance`.
     ///
-    /// The model is `[C][d]` where there are at least as many examples as features. Where there are fewer, it is by the
-    /// [`Coordinates`] of the examples.
+    /// The model is `[C][d]` if there are at least as many examples as features. Otherwise it is in the [`Coordinates`]
+    /// of the examples.
     pub(super) fn least(self, tolerance: f64) -> Minimum {
         if self.inputs.count() >= self.inputs.width() {
             return minimum(&self, tolerance);
@@ -134,7 +134,7 @@ impl<I: Inputs> StronglyConvex for CrossEntropy<'_, I> {
     }
 }
 
-/// Weighted cross-entropy of `logits` `[C]`, which become its gradient by them.
+/// The weighted cross-entropy of `logits`, `[C]`. Overwrites them with the gradient with respect to them.
 fn judge(logits: &mut [f64], label: usize, weight: f64) -> f64 {
     let most = logits.iter().copied().fold(f64::MIN, f64::max);
     let of_label = logits[label] - most;

@@ -48,11 +48,11 @@ impl<F: Features> Inputs for Chosen<'_, F> {
 
 /// Examples by their coordinates in a basis of all of them.
 ///
-/// Models that a smooth loss with weight decay is least at lie in the span of the examples. There a rotation changes
-/// neither their products with examples nor their norms, and no loss.
+/// A smooth loss with weight decay has its minimum in the span of the examples. There a rotation changes neither the
+/// models' products with examples nor their norms, and so no loss.
 #[derive(Debug)]
 pub(super) struct Coordinates {
-    /// `[n][d]`, at most as many as there are examples.
+    /// `[n][c]`, with at most as many coordinates `c` as examples.
     rows: Vec<Vec<f64>>,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct LeastSquares {
 }
 
 impl LeastSquares {
-    /// Adds an example with these inputs and targets, which counts `weight`.
+    /// Adds an example with these inputs and targets and this `weight`.
     pub(super) fn add(&mut self, inputs: Vec<f64>, targets: Vec<f64>, weight: f64) {
         let root = weight.sqrt();
         let scaled = |values: Vec<f64>| values.into_iter().map(|value| root * value).collect();
@@ -21,7 +21,7 @@ impl LeastSquares {
         self.targets.push(scaled(targets));
     }
 
-    /// The least loss: what of the targets is orthogonal to every column of the inputs.
+    /// The least loss, from the part of the targets that is orthogonal to every column of the inputs.
     pub(super) fn least(&self) -> f64 {
         let mut basis = Basis::default();
         for column in columns(&self.inputs) {

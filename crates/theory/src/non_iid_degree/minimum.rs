@@ -12,10 +12,10 @@ const STEPS: usize = 1000;
 /// Steps that a search remembers.
 const MEMORY: usize = 50;
 
-/// Times that a step which does not bring the loss down is shortened.
+/// How often a step that does not lower the loss is shortened at most.
 const SHORTENINGS: usize = 50;
 
-/// Share of what the slope promises that a step has to bring.
+/// The share of the decrease predicted by the slope that a step must reach.
 const DECREASE: f64 = 1e-4;
 
 /// A loss near its minimum.
@@ -25,7 +25,7 @@ pub(super) struct Minimum {
     pub(super) model: Vec<f64>,
     /// The loss.
     pub(super) loss: f64,
-    /// How far it is above the minimum at most, but for rounding.
+    /// Bound on how far it is above the minimum, but for rounding.
     pub(super) error: f64,
 }
 
@@ -46,8 +46,8 @@ pub(super) trait StronglyConvex {
     fn at(&self, model: &[f64], gradient: &mut [f64]) -> f64;
 }
 
-/// Searches for the minimum until `F(w) − F* ≤ ‖∇F(w)‖²/(2μ)` vouches that the loss is at most `tolerance` above it, in nats, at
-/// most for 1000 steps, and no further once it is called off.
+/// Searches for the minimum until `F(w) − F* ≤ ‖∇F(w)‖²/(2μ)` proves that the loss is at most `tolerance` nats above
+/// it, for at most 1000 steps, or until it is called off.
 ///
 /// # Source
 /// L-BFGS: Nocedal and Wright, Numerical Optimization (2006), Algorithms 7.4 and 7.5, with steps shortened as in their
@@ -93,7 +93,7 @@ impl Point {
         }
     }
 
-    /// What the minimum cannot be below.
+    /// A lower bound on the minimum.
     fn floor(&self, loss: &impl StronglyConvex) -> f64 {
         self.loss - dot(&self.gradient, &self.gradient) / (2.0 * loss.convexity())
     }

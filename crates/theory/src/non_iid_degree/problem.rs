@@ -1,4 +1,4 @@
-//! What the convergence theorems ask of logistic regression with weight decay.
+//! The constants of logistic regression with weight decay that the convergence theorems need.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
@@ -27,10 +27,10 @@ const DIGITS: i32 = 6;
 /// proven from the examples; none is estimated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogisticProblem {
-    /// L, which no client's loss exceeds: half of the largest eigenvalue of `(1/n) Σ x xᵀ`, and the weight decay, rounded up
-    /// to six digits. `x` are an example's features, and a one for the biases.
+    /// L, a bound on the smoothness of every client's loss: half of the largest eigenvalue of `(1/n) Σ x xᵀ` plus the
+    /// weight decay, rounded up to six digits. `x` are an example's features, and a one for the biases.
     pub smoothness: f64,
-    /// μ, the weight decay, which no client's loss falls below.
+    /// μ, the weight decay: a lower bound on the strong convexity of every client's loss.
     pub convexity: f64,
     /// The clients, server by server.
     pub clients: Vec<LogisticClient>,
@@ -51,7 +51,7 @@ pub struct LogisticClient {
     pub squares: f64,
     /// `f_j* = min f_j`, at most `10⁻⁸` nats too large, unless the search ended before.
     pub least: f64,
-    /// `f_j(w_j(0)) − f_j*`, by the model that it starts with.
+    /// `f_j(w_j(0)) − f_j*`, for the model that it starts with.
     pub gap: f64,
 }
 
@@ -107,8 +107,8 @@ impl LogisticProblem {
         }
     }
 
-    /// G, which the root mean square norm of no client's stochastic gradient exceeds while its models keep within what SGD with
-    /// rates up to `1/μ` can reach from a model of the norm `first`.
+    /// G, a bound on the root mean square norm of every client's stochastic gradient, for models that SGD with rates up
+    /// to `1/μ` can reach from a model of norm `first`.
     ///
     /// An example's gradient is `(p − y) xᵀ + μ w` with `‖p − y‖² ≤ 2`, and such steps leave
     /// `‖w‖ ≤ max(‖w(0)‖, √2 max ‖x‖ / μ)`.
@@ -119,8 +119,8 @@ impl LogisticProblem {
         (2.0 * squares.fold(0.0, f64::max)).sqrt() + decay
     }
 
-    /// What the variance `σ_j²` of the gradient of one example of a client does not exceed: the mean square `2 (1/n) Σ ‖x‖²` of
-    /// its part that depends on the example.
+    /// Bound on the variance `σ_j²` of the gradient of one example of a client: the mean square `2 (1/n) Σ ‖x‖²` of the
+    /// part that depends on the example.
     #[must_use]
     pub fn variance(client: &LogisticClient) -> f64 {
         2.0 * client.squares

@@ -1,4 +1,4 @@
-//! A few examples on their way through a linear map and back.
+//! A few examples that pass through a linear map together, forward and backward.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -12,7 +12,7 @@ pub(super) const TILE: usize = 4;
 pub(super) struct Tile {
     /// Features `x`, `[TILE][d]`, every row padded with zeros to whole [`LANES`].
     pub(super) inputs: Vec<f64>,
-    /// Outputs, then the gradient by them, `[TILE][C]`.
+    /// Outputs, `[TILE][C]`; later the gradient with respect to them.
     pub(super) outputs: Vec<f64>,
 }
 
@@ -30,7 +30,8 @@ impl Tile {
         Arch::new().dispatch(Forward { tile: self, model });
     }
 
-    /// Adds the products of the gradients by the outputs with the features to `gradient`, `[C][d]`.
+    /// Adds the gradient with respect to the model to `gradient`, `[C][d]`: the products of the outputs' gradients with
+    /// the features.
     pub(super) fn backward(&self, gradient: &mut [f64]) {
         Arch::new().dispatch(Backward {
             tile: self,

@@ -11,7 +11,7 @@ pub struct FailureState {
     pub alive: Vec<bool>,
     /// Whether each node has lost its inputs: it lives, if no other failure hits it, but does not train and is not judged, `[N]`.
     pub masked: Vec<bool>,
-    /// Whether each node is dead for good: it failed, drawn once, and no round brings it back, `[N]`.
+    /// Whether each node is dead for good, `[N]`: it failed in a single draw, and no round brings it back.
     pub gone: Vec<bool>,
     /// Edges lost beside those of the dead, ascending, each once: as [`Overlay::edges`] has them.
     pub lost_edges: Vec<(u32, u32)>,
@@ -109,8 +109,8 @@ impl Failures {
         changes.filter(|&change| change <= round).max().unwrap_or(0) as u64
     }
 
-    /// What is done about the clients that fail in a round: the protocol repairs the overlay if any failure in force
-    /// says so.
+    /// What happens about the clients that fail in a round. The protocol repairs the overlay if any failure in force
+    /// asks for it.
     #[must_use]
     pub fn repair(&self, round: usize) -> Repair {
         match self
@@ -129,7 +129,7 @@ impl Failures {
 }
 
 impl Failure {
-    /// Listed ones are the same in every round.
+    /// Whether each round draws anew; listed clients and edges stay the same.
     fn is_drawn_anew(&self) -> bool {
         let listed = matches!(self.clients, Some(Target::List(_)))
             || matches!(self.edges, Some(Target::List(_)));

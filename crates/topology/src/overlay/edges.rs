@@ -58,7 +58,7 @@ impl Overlay {
         places.into_iter().map(at).collect()
     }
 
-    /// Edges that connect what all edges connect, fewer of them where every two of some nodes are linked.
+    /// Edges that connect the same nodes as all edges do; fewer edges if every two of some nodes are linked.
     pub(crate) fn connecting_edges(&self) -> Box<dyn Iterator<Item = (u32, u32)> + '_> {
         match self.links.members() {
             Some([first, others @ ..]) if !self.is_directed() => {

@@ -8,12 +8,13 @@ use std::sync::Arc;
 /// A list of all arcs: from each node to its neighbours.
 pub(super) type Graph = Csr<(), (), Directed, u32>;
 
-/// Who is linked with whom.
+/// The links between nodes.
 #[derive(Clone, Debug)]
 pub(super) enum Links {
     /// Neighbours are listed for each node.
     Listed(Arc<Graph>),
-    /// Each node of a group is linked with all others of a group, and nobody else with anybody. No arc is listed.
+    /// Every node in `members` is linked with all nodes in `with` but itself. There are no other links, and none is
+    /// listed.
     Grouped(Grouped),
 }
 
@@ -31,7 +32,7 @@ pub(super) struct Grouped {
 }
 
 impl Links {
-    /// The links of `graph`, which are not listed any more if every two nodes that have any are linked both ways.
+    /// The links of `graph`. They are not listed if every two nodes that have links are linked both ways.
     pub(super) fn of(graph: Graph) -> Self {
         let linked = |node: &u32| !graph.neighbors_slice(*node).is_empty();
         let members = (0..graph.node_count() as u32).filter(linked);
@@ -71,7 +72,7 @@ impl Links {
         })
     }
 
-    /// What is left without the nodes that are not `alive`; `None` for links that are listed.
+    /// The links that are left without the nodes that are not `alive`; `None` if links are listed.
     pub(super) fn without_nodes(&self, alive: &[bool]) -> Option<Self> {
         let Self::Grouped(group) = self else {
             return None;

@@ -36,8 +36,8 @@ impl Overlay {
         }
     }
 
-    /// Whether each node has an edge, `[N]`, if any two that have one are neighbours and some nodes have none: what is left
-    /// of a complete overlay when nodes have failed. `None` for other overlays and for directed ones.
+    /// For what is left of a complete overlay when nodes have failed: whether each node has an edge, `[N]`. Every two
+    /// nodes that have one are neighbours, and some nodes have none. `None` for other overlays and for directed ones.
     pub(crate) fn linked_with_all_others(&self) -> Option<Vec<bool>> {
         let members = self.links.members().filter(|_| !self.is_directed())?;
         if members.len() < 2 || members.len() == self.nodes() {

@@ -1,4 +1,4 @@
-//! Checks of what a simulation is asked for.
+//! Checks the settings of a simulation.
 
 use super::churn::{Change, Churn, ChurnEvent, Latency};
 use super::error::ChurnError;
@@ -67,7 +67,7 @@ impl Churn {
         Ok(())
     }
 
-    /// Events come in the order of time, each does one thing, and somebody is always there.
+    /// Checks that events are in the order of time, that each does one thing, and that some node is always alive.
     fn check_events(&self) -> Result<(), ChurnError> {
         let mut earliest = 0.0;
         let mut alive = self.nodes;

@@ -1,12 +1,12 @@
-//! How two nodes become neighbours: one asks, the other answers, and each takes the other where it is nearer than whom
-//! it has.
+//! How two nodes become neighbours: one asks, the other answers, and each takes the other if that is nearer than its
+//! present neighbour.
 //!
 //! # Interpretation
-//! The paper says that nodes connect and leaves open how. Here a node is taken only if it was heard itself, not on
-//! the word of a third (unless that one leaves), who may not know that it failed; and only if both take each other, so that a table never
-//! names a neighbour that is far off for want of a better one. Whoever is refused, or displaced by a nearer node, finds
-//! that node in the table that comes with the message, and turns to it: disagreements between neighbours sort themselves
-//! out along the ring.
+//! The paper says that nodes connect and leaves open how. Here a node takes another only after hearing from it: a third
+//! node may not know that it failed, and only the word of a leaving node counts. Both must take each other, so that a
+//! table never names a far neighbour for want of a better one. A node that is refused, or displaced by a nearer one,
+//! finds the nearer node in the table that comes with the message, and turns to it. So disagreements between neighbours
+//! resolve themselves along the ring.
 
 use std::rc::Rc;
 

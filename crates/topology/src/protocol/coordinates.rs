@@ -42,7 +42,7 @@ impl Slot {
         (0..spaces).flat_map(|space| Side::BOTH.map(|side| Self { space, side }))
     }
 
-    /// The slot in which the neighbour in this slot has us.
+    /// The slot in which the neighbour in this slot holds this node.
     pub(super) fn opposite(self) -> Self {
         Self {
             side: self.side.opposite(),

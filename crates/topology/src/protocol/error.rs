@@ -1,4 +1,4 @@
-//! What can be wrong with what a simulation is asked for.
+//! Settings of a simulation that cannot work.
 
 /// A setting of a [`Churn`](super::Churn) that cannot work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

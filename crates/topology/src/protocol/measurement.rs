@@ -1,4 +1,4 @@
-//! The measurement: the only one who sees all nodes.
+//! The measurement, which alone sees all nodes.
 
 use petgraph::unionfind::UnionFind;
 
@@ -9,7 +9,7 @@ use super::network::Sent;
 use super::node::Node;
 use super::trace::{ChurnSample, ChurnTrace, EventKind, EventRecord};
 
-/// What is known of the overlay from above.
+/// What an observer of all nodes knows of the overlay.
 #[derive(Debug)]
 pub(super) struct Measurement {
     pub(super) correct: CorrectRings,
@@ -56,7 +56,7 @@ impl Measurement {
         }
     }
 
-    /// A node is alive from now on, or is not; returns whose correct neighbours that may change.
+    /// Notes whether a node is alive from now on. Returns the nodes whose correct neighbours that may change.
     pub(super) fn census(
         &mut self,
         node: Address,
@@ -110,7 +110,7 @@ impl Measurement {
         (alive - self.erroneous) as f64 / alive as f64
     }
 
-    /// An event took place, which `nodes` nodes had part in; all of them were compared. `sent` is what was sent before.
+    /// Notes an event in which `nodes` nodes took part; all of them were compared. `sent` counts what was sent before.
     pub(super) fn event(&mut self, at: Time, kind: EventKind, nodes: usize, sent: Sent) {
         self.window = Some(Window {
             at,
@@ -122,7 +122,7 @@ impl Measurement {
         });
     }
 
-    /// Ends the record of the event before, if there was one; `nodes` are all, by address.
+    /// Ends the record of the event before, if there was one; `nodes` are all nodes, by address.
     pub(super) fn close(&mut self, sent: &Sent, nodes: &[Option<Node>]) {
         let Some(window) = self.window.take() else {
             return;

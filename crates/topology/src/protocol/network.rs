@@ -8,7 +8,7 @@ use super::clock::Time;
 use super::message::Message;
 use super::trace::MessageCounts;
 
-/// What lies between the nodes.
+/// The network between the nodes.
 #[derive(Debug)]
 pub(super) struct Network {
     latency: Latency,
@@ -23,7 +23,7 @@ pub(super) struct Sent {
     pub(super) heartbeats: u64,
     /// Queries that came to an end.
     pub(super) searches: u64,
-    /// How often those were sent.
+    /// How often these queries were sent, in all.
     pub(super) hops: u64,
 }
 

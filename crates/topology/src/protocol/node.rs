@@ -75,7 +75,7 @@ impl Node {
         self.contacts.iter().map(|contact| contact.address)
     }
 
-    /// Neighbours and what they told of theirs.
+    /// The neighbours, with what they told of their own neighbours.
     pub(super) fn contact_tables(&self) -> &[Contact] {
         &self.contacts
     }
@@ -93,7 +93,7 @@ impl Node {
         address != self.address && !self.is_gone(address)
     }
 
-    /// Never to be asked or taken again.
+    /// Notes that `address` must never be asked or taken again.
     pub(super) fn give_up(&mut self, address: Address) {
         self.gone.insert(address);
     }
@@ -139,7 +139,8 @@ impl Node {
         before
     }
 
-    /// Notes that `from` was heard, and its table if it is younger than the one known; whether that is news.
+    /// Notes that `from` was heard, and keeps its table if that is newer than the known one. Returns whether the table
+    /// was new.
     pub(super) fn hear(&mut self, from: Address, table: Rc<Table>, now: Time) -> bool {
         let Some(contact) = self
             .contacts
@@ -157,7 +158,7 @@ impl Node {
         news
     }
 
-    /// Takes a neighbour that is gone out of its slots; returns those, and its table if it had told of it.
+    /// Takes a neighbour that is gone out of its slots. Returns these slots, and the neighbour's table if it is known.
     pub(super) fn remove(
         &mut self,
         gone: Address,
@@ -188,7 +189,7 @@ impl Node {
         self.repairs.fill(RepairState::default());
     }
 
-    /// Makes the table say what is so.
+    /// Renews the table from the present neighbours.
     pub(super) fn renew_table(&mut self) {
         self.table = Rc::new(Table::new(self.table.version + 1, &self.neighbours));
     }

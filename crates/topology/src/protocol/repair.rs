@@ -17,7 +17,7 @@ use super::message::{Search, Sought};
 use super::node::{Node, Turn};
 use super::repair_state::CONFIRMATIONS;
 
-/// How many in a row may be asked who turn out to have somebody nearer, before the neighbour is sought by routing.
+/// How many nodes in a row may turn out to have a nearer neighbour, before the neighbour is sought by routing.
 const REFUSALS: u8 = 1;
 
 impl Node {
@@ -44,8 +44,8 @@ impl Node {
         self.seek_from(start, slot, turn);
     }
 
-    /// One who was asked has `nearer` in this node's place: asks that one; or seeks by routing from there, as being sent
-    /// from one to the next along the ring may take long.
+    /// A node that was asked has `nearer` in this node's place. Asks that one; or seeks by routing from there, because
+    /// being sent from one node to the next along the ring may take long.
     pub(super) fn refused(&mut self, slot: Slot, nearer: Address, turn: &mut Turn<'_>) {
         let repair = &mut self.repairs[slot.index()];
         repair.refusals = repair.refusals.saturating_add(1);

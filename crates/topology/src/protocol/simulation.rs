@@ -17,8 +17,8 @@ use super::trace::{ChurnTrace, EventKind};
 
 /// Simulates the protocol.
 ///
-/// The same `churn` gives the same trace. All draws come from its seed, one stream each for the first coordinates, those of
-/// later nodes, latencies, the nodes' own draws, and who is met by the events.
+/// The same `churn` gives the same trace. All draws come from its seed. There is one stream each for the first
+/// coordinates, those of later nodes, latencies, the nodes' own draws, and the nodes that events hit.
 ///
 /// # Errors
 /// [`ChurnError`] of the first setting that cannot work.

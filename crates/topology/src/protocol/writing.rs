@@ -1,4 +1,4 @@
-//! From a turn's post to its messages.
+//! Writes the messages that a node posted in one turn.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use super::post::Post;
 use super::table::Table;
 
 impl Post {
-    /// Writes the messages of `node`, to whom each, and empties the post.
+    /// Writes the messages of `node` with their receivers, and empties the post.
     pub(super) fn write(&mut self, node: &mut Node, letters: &mut Vec<(Address, Message)>) {
         if self.changed {
             node.renew_table();
@@ -27,7 +27,7 @@ impl Post {
             letters.push((to, Message::Connect { slot, table }));
         }
         for to in self.displaced.drain(..) {
-            // Whoever is answered reads of it there.
+            // The answer to the same node carries the same table.
             if self.answer != Some(to) {
                 letters.push((to, Message::Displaced { table: table(node) }));
             }

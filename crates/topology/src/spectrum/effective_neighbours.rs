@@ -1,6 +1,6 @@
 //! How many neighbours a node seems to have.
 
-/// The decays γ for which effective numbers of neighbours are told.
+/// The decays γ for which effective numbers of neighbours are reported.
 pub const DECAYS: [f64; 3] = [0.9, 0.99, 0.999];
 
 /// Effective number of neighbours of a symmetric W with these eigenvalues λ:

@@ -1,4 +1,4 @@
-//! Cliques whose labels are those of all nodes, sparsely joined.
+//! D-Cliques: sparsely joined cliques, each with labels distributed as over all nodes.
 
 use crate::{Nodes, Overlay, TopologyError};
 use rand::seq::SliceRandom;

@@ -1,4 +1,4 @@
-//! A list that may be written alone or with what becomes of the nodes outside.
+//! A list of nodes that may be written alone, or with what the nodes outside do.
 
 use super::Outside;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -1,4 +1,4 @@
-//! Which nodes an overlay that changes over time links, and what becomes of the others.
+//! Which nodes an overlay that changes over time links, and what the others do.
 
 use super::Topology;
 use crate::{Nodes, Overlay, TopologyError};
@@ -33,7 +33,7 @@ pub enum Outside {
 }
 
 impl Members {
-    /// Whether at least one node is named, and only nodes that exist, none twice.
+    /// Checks that at least one node is named, that all exist, and that none is named twice.
     ///
     /// # Errors
     /// [`TopologyError::Setting`] below `setting`.
@@ -155,7 +155,7 @@ fn wrong_list(list: &[u32], nodes: usize) -> Option<(String, String)> {
     })
 }
 
-/// Whether `of` is one overlay for all rounds.
+/// Checks that `of` is one overlay for all rounds.
 ///
 /// # Errors
 /// [`TopologyError::Setting`] if `of`, at `setting`, itself changes over time.

@@ -1,4 +1,4 @@
-//! One listener at a time, at powers of two.
+//! In each round, every node sends to one node, at a distance that is a power of two.
 
 use super::{Outside, Schedule, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};

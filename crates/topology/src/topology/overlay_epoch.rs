@@ -1,4 +1,4 @@
-//! Overlays over time: which rounds share one, and how it is built.
+//! Overlays over time: which rounds have the same overlay, and how it is built.
 
 use super::{Edges, Outside, Topology};
 use crate::overlay::check_nodes;
@@ -35,8 +35,8 @@ pub(super) trait Schedule {
     /// After how many rounds the overlays of `nodes` nodes repeat, `None` if they never do.
     fn repeats_after(&self, nodes: usize) -> Option<usize>;
 
-    /// Which draw a round has, counted from 1: rounds of one draw have one overlay. Every round of a period has its own draw, and every
-    /// round of all where none repeats.
+    /// The draw of a round, counted from 1: rounds of one draw have one overlay. Every round of a period has its own
+    /// draw; without a period, every round has one.
     fn draw(&self, round: usize, nodes: usize) -> usize {
         let before = round.saturating_sub(1);
         let period = self.repeats_after(nodes);
@@ -51,7 +51,7 @@ pub(super) trait Schedule {
         }
     }
 
-    /// Whether it makes sense for `nodes` nodes.
+    /// Checks that it makes sense for `nodes` nodes.
     ///
     /// # Errors
     /// [`TopologyError::Setting`] with the path of the value at fault.
@@ -99,8 +99,8 @@ impl Topology {
         }
     }
 
-    /// The rounds up to `rounds` that bring an overlay which no round before them has, ascending: the first, and of a
-    /// schedule those in which another draw begins.
+    /// The rounds up to `rounds` that bring an overlay which no earlier round has, ascending: the first round, and in a
+    /// schedule each round in which another draw begins.
     pub fn change_rounds(
         &self,
         nodes: usize,
@@ -113,7 +113,7 @@ impl Topology {
         Box::new(changes.take_while(move |round| *round <= rounds))
     }
 
-    /// Whether a schedule makes sense for `nodes` nodes; overlays that do not change are only checked when built.
+    /// Checks that a schedule makes sense for `nodes` nodes; overlays that do not change are only checked when built.
     ///
     /// # Errors
     /// [`TopologyError::Setting`] with the path of the value at fault, as for a schedule inside a schedule.

@@ -1,14 +1,14 @@
-//! Overlays of a program's own.
+//! Overlays that a user's program adds.
 
 use super::{Outside, Schedule, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
 use meshfold_own::{OwnKind, OwnPart};
 use rand_chacha::ChaCha8Rng;
 
-/// An overlay of a program's own.
+/// An overlay that a user's program adds.
 pub trait OwnOverlay: Send + Sync {
-    /// The overlay of `nodes.count` nodes. `draw` counts the overlays of one that [changes](OwnOverlay::change), from 0; `rng` is a
-    /// stream of the run for each. An overlay that does not change must be connected.
+    /// The overlay of `nodes.count` nodes. If it [changes](OwnOverlay::change), `draw` counts its overlays from 0, and
+    /// `rng` is a stream of the run for each. An overlay that does not change must be connected.
     ///
     /// # Errors
     /// [`TopologyError::Setting`] with the setting `own.KEY`, or [`TopologyError::Own`].

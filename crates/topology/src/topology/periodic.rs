@@ -40,7 +40,7 @@ impl Schedule for Periodic {
         Some(self.list.len().max(1))
     }
 
-    /// Whether there is an overlay in each turn.
+    /// Checks that there is at least one overlay, and that none of them changes over time.
     ///
     /// # Errors
     /// [`TopologyError::Setting`].

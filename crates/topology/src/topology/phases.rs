@@ -71,7 +71,7 @@ impl Schedule for Phases {
         }))
     }
 
-    /// Whether phases have rounds, nodes and overlays that can be.
+    /// Checks the rounds, nodes and overlays of all phases.
     ///
     /// # Errors
     /// [`TopologyError::Setting`].

@@ -49,7 +49,7 @@ impl Schedule for Redraw {
         Box::new((1..).step_by(self.every.max(1)))
     }
 
-    /// Whether draws last a while, and link nodes that exist.
+    /// Checks that a draw lasts at least one round, links nodes that exist, and does not itself change.
     ///
     /// # Errors
     /// [`TopologyError::Setting`].

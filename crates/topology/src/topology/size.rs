@@ -1,4 +1,4 @@
-//! How large an overlay becomes, told before it is built.
+//! How large an overlay becomes, estimated before it is built.
 
 use super::{DCliques, InterClique, Members, OverlayChange, Topology};
 use crate::Weights;
@@ -39,7 +39,7 @@ pub struct OverlaySize {
     pub is_listed: bool,
     /// Whether every two nodes are linked.
     pub is_complete: bool,
-    /// Whether news may travel slowly, so that eigenvalues are hard to find.
+    /// Whether the overlay may mix slowly, so that eigenvalues are hard to find.
     pub is_slow: bool,
 }
 
@@ -118,7 +118,7 @@ impl Topology {
 }
 
 impl Topology {
-    /// Whether the overlay may have long ways, as on a ring. Those of schedules are said to have.
+    /// Whether the overlay may have long paths, as a ring has. Schedules count as such.
     fn is_slow(&self) -> bool {
         match self {
             Self::Complete(_)

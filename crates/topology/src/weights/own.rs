@@ -1,10 +1,10 @@
-//! Mixing weights of a program's own.
+//! Mixing weights that a user's program adds.
 
 use crate::{MixingMatrix, Overlay, TopologyError};
 use meshfold_own::{OwnKind, OwnPart};
 use rand_chacha::ChaCha8Rng;
 
-/// Mixing weights of a program's own.
+/// Mixing weights that a user's program adds.
 pub trait OwnWeights: Send + Sync {
     /// The N x N mixing matrix of an overlay of N nodes, which may draw from `rng`.
     ///

@@ -1,4 +1,4 @@
-//! Weights by chance, as a yardstick.
+//! Random weights, for comparison.
 
 use crate::{MixingMatrix, Overlay, TopologyError};
 use rand::RngExt;

@@ -6,18 +6,18 @@ use crate::{MixingMatrix, Overlay, TopologyError};
 impl Weights {
     /// The mixing matrix of what failures left of an overlay, `matrix` being that of the `whole`.
     ///
-    /// Weights that go by degrees are made anew from the degrees left; `laplacian` keeps the weight of an edge, that is θ
-    /// and λ_N of the whole overlay; in `random`, `fastest`, `edges` and weights of a program's own the weight of a lost neighbour goes to the diagonal. Nodes
-    /// without an edge, as the dead are, keep their row as it is. If all others are still linked with each other, they
-    /// share one row, see [`MixingMatrix::average_among`].
+    /// Weights that go by degrees are made anew from the degrees left. `laplacian` keeps the weight of an edge, that is
+    /// θ and λ_N of the whole overlay. In `random`, `fastest`, `edges` and weights that a user's program adds, the
+    /// weight of a lost neighbour goes to the diagonal. Nodes without an edge, such as the dead, keep their row as it
+    /// is. If all others are still linked with each other, they share one row, see [`MixingMatrix::average_among`].
     ///
     /// # Interpretation
-    /// An undirected overlay may survive as a directed one, on which some nodes hear others without being heard (DFedRW's
-    /// dropped stragglers, which receive the average). A node's degree then counts whom it hears. `metropolis_hastings`
-    /// weighs an arc by the larger degree of its two ends, `max_degree` by the largest of all, `uniform` and `by_examples`
-    /// by those that the receiving node hears, itself among them. Every row sums to one, and whoever is heard by all that
-    /// it hears has the row that it would have without the listeners, but for `max_degree`, whose largest degree may be a
-    /// listener's.
+    /// An undirected overlay may survive as a directed one, on which some nodes hear others without being heard
+    /// (DFedRW's dropped stragglers, which receive the average). A node's degree then counts the nodes that it hears.
+    /// `metropolis_hastings` weighs an arc by the larger degree of its two ends, `max_degree` by the largest of all,
+    /// `uniform` and `by_examples` by the nodes that the receiving node hears, itself among them. Every row sums to
+    /// one. A node that is heard by all that it hears has the same row as without the listeners, except under
+    /// `max_degree`, whose largest degree may be a listener's.
     ///
     /// # Errors
     /// Those of [`Weights::matrix`]; [`TopologyError::NewEdge`] as [`MixingMatrix::surviving`].
@@ -71,7 +71,7 @@ impl Weights {
     }
 }
 
-/// The weights in which every edge counts as it did in the whole overlay, where all had one weight.
+/// The weights in which every edge has the one weight that all edges had in the whole overlay.
 fn one_weight(whole: &Overlay, matrix: &MixingMatrix, surviving: &Overlay) -> MixingMatrix {
     let weight = whole
         .edges()

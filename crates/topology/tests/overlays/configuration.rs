@@ -1,4 +1,4 @@
-//! How overlays and weights stand in a configuration file.
+//! How configuration files name overlays and weights.
 
 use meshfold_topology::{
     DCliques, Edges, ErdosRenyi, FailureRedraw, Failures, Fastest, Grid, Laplacian, Overlay,

@@ -1,4 +1,4 @@
-//! What must hold for every overlay under every weights.
+//! What must hold for all weights on all overlays.
 
 use meshfold_topology::{
     BalancedTree, Barbell, ByExamples, Complete, Edges, ErdosRenyi, Exponential, Fastest, Grid,

@@ -38,7 +38,7 @@ pub(crate) struct FemnistArguments {
     pub(crate) json: bool,
 }
 
-/// Parts of a step that the bar tells apart.
+/// Units of a step that the bar counts.
 const PARTS: u64 = 1000;
 
 /// Makes FEMNIST out of NIST's archives.
@@ -66,7 +66,7 @@ pub(super) fn femnist(arguments: &FemnistArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a person is told, line after line.
+/// The lines that sum up the conversion.
 fn told(made: &FemnistConversion) -> Vec<String> {
     let [train, test, writers, classes] =
         [made.train, made.test, made.writers, made.classes].map(|found| count(found as u64));

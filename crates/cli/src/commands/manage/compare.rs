@@ -51,11 +51,11 @@ impl Side {
     }
 }
 
-/// In how far two runs are the same.
+/// How far two runs agree.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Sameness {
-    /// Both words stand for one folder.
+    /// Both arguments name one folder.
     SameFolder,
     /// One configuration, and every figure has the same bits, but for the time that it took.
     SameFigures,

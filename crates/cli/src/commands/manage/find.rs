@@ -1,4 +1,4 @@
-//! From what is written on the command line to the folders of runs.
+//! Finds the folders of runs that the command line names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -75,7 +75,7 @@ impl Experiment {
         labels
     }
 
-    /// Keeps the runs of all `experiments` that `choice` means.
+    /// Keeps the runs of all `experiments` that `choice` selects.
     ///
     /// # Errors
     /// [`Failure::Refused`] if a setting or a value stands for nothing.

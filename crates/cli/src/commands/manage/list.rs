@@ -65,7 +65,7 @@ pub(super) struct Line {
     /// The round of the last evaluation.
     round: Option<usize>,
     rounds: Option<usize>,
-    /// The mean at the last evaluation.
+    /// The mean test accuracy at the last evaluation.
     test_accuracy: Option<f64>,
     bytes: u64,
     written: Option<String>,
@@ -128,7 +128,7 @@ fn problem(run: &RunEntry) -> Option<&str> {
 /// A table for each experiment, and what is wrong with its runs.
 ///
 /// # Errors
-/// What standard output answers.
+/// The error of standard output.
 pub(super) fn print(experiments: &[Experiment]) -> Result<(), Failure> {
     for experiment in experiments {
         let size = experiment.runs.iter().map(|run| run.bytes).sum();

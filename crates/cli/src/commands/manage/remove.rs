@@ -40,7 +40,7 @@ pub(super) struct RemoveArguments {
     json: bool,
 }
 
-/// Shows the runs that are meant and, if asked to, removes them.
+/// Shows the chosen runs and, if asked to, removes them.
 ///
 /// # Errors
 /// [`Failure::Refused`] if a word stands for no run, or a run may not be removed: then none is. [`Failure::Incomplete`] if a
@@ -100,8 +100,8 @@ fn expect_removable(runs: &[&Path]) -> Result<(), Failure> {
     }
 }
 
-/// Removes the runs of an experiment and brings its folder up to date. Returns whether all went well; what did not has been
-/// told of.
+/// Removes the runs of an experiment and brings its folder up to date. Returns whether all went well; failures have
+/// been reported.
 fn remove_from(experiment: &Experiment) -> bool {
     let mut removed = Vec::new();
     let mut is_whole = true;

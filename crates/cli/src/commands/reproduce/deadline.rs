@@ -57,13 +57,13 @@ impl Deadline {
         Self(Instant::now() + time.0)
     }
 
-    /// From here on the flag of `asked` becomes true at the deadline.
+    /// Makes the flag of `asked` true at the deadline.
     pub(super) fn watch(self, asked: &Interruption) -> Watch {
         let asked = asked.clone();
         let (done, is_done) = channel();
         let thread = std::thread::spawn(move || {
             let left = self.0.saturating_duration_since(Instant::now());
-            // Whoever fails drops the watch without a word.
+            // A command that fails drops the watch without sending.
             let is_late = is_done.recv_timeout(left) == Err(RecvTimeoutError::Timeout);
             if is_late && !asked.flag().swap(true, Ordering::Relaxed) {
                 terminal::line(
@@ -78,7 +78,7 @@ impl Deadline {
 }
 
 impl Watch {
-    /// Ends the thread. Whether it was the deadline that ended the runs.
+    /// Ends the thread. Returns whether the deadline ended the runs.
     pub(super) fn end(self) -> bool {
         // The thread has ended by itself if nobody listens.
         self.done.send(()).ok();

@@ -1,4 +1,4 @@
-//! How one run stands, and what all of them come to.
+//! How one run stands, and a summary of all runs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -123,7 +123,7 @@ impl Run {
         Some(rounds * holder.seconds_per_round()?)
     }
 
-    /// Whether something will yet come of it without anybody's doing, or may.
+    /// Whether the run may still go on: it runs, is queued, waits, or was interrupted.
     pub(super) fn is_to_come(&self) -> bool {
         matches!(
             self.standing,
@@ -131,7 +131,7 @@ impl Run {
         )
     }
 
-    /// The share of it that is yet to be done.
+    /// The share of its work that is left.
     fn share_left(&self) -> f64 {
         match (&self.standing, self.round(), self.rounds) {
             (Standing::Finished | Standing::Failed(_) | Standing::Damaged(_), _, _) => 0.0,

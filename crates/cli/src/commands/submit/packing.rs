@@ -66,7 +66,7 @@ impl Packing {
         arrays
     }
 
-    /// The arrays of `plans`, whose work is such a `share` of all.
+    /// The job arrays of `plans`, whose work is this `share` of all work.
     fn arrays(&self, plans: &[RunPlan], share: f64) -> Vec<JobArray> {
         let seconds: f64 = plans.iter().map(|plan| plan.seconds).sum();
         let jobs = self.jobs_for(plans.len(), seconds, share);
@@ -91,7 +91,7 @@ impl Packing {
         elements.chunks(self.most_elements).map(array).collect()
     }
 
-    /// Into how many jobs `runs` go that take `seconds` and are a `share` of all.
+    /// The number of jobs for `runs` runs that take `seconds` and are a `share` of all work.
     fn jobs_for(&self, runs: usize, seconds: f64, share: f64) -> usize {
         let of_share = |jobs: usize| (jobs as f64 * share).round() as usize;
         let by_work = (seconds / SECONDS).ceil() as usize;
@@ -103,7 +103,7 @@ impl Packing {
         jobs.clamp(1, runs.max(1))
     }
 
-    /// How many elements of each of so many `arrays` go at the same time.
+    /// How many elements of each of `arrays` job arrays may run at the same time.
     pub(super) fn at_once(&self, arrays: usize) -> Option<usize> {
         self.jobs_at_once.map(|most| (most / arrays.max(1)).max(1))
     }

@@ -92,7 +92,7 @@ impl<'a> Script<'a> {
         self.folder.join(format!("array-{number}.runs"))
     }
 
-    /// The script of the array `number`, of which so many elements go `at_once`.
+    /// The script of the array `number`, of which `at_once` elements run at the same time.
     pub(super) fn array(&self, number: usize, array: &JobArray, at_once: Option<usize>) -> String {
         let last = array.elements.len() - 1;
         let limit = at_once.map_or_else(String::new, |most| format!("%{most}"));
@@ -137,7 +137,8 @@ impl<'a> Script<'a> {
         script
     }
 
-    /// The program in a step of its own, which the signal is sent to. With several GPUs there is a process for each.
+    /// The command that runs the program as its own job step, to which the signal is sent. With several GPUs there is a
+    /// process for each.
     fn step(&self, array: &JobArray, tasks: u16) -> String {
         let cpus = self.arguments.cpus;
         let run = format!(

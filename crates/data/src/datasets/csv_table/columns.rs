@@ -4,9 +4,9 @@ use super::{Column, CsvTable};
 use crate::files::excerpt::{excerpt, listed};
 use crate::files::suggestion::nearest;
 
-/// Columns that a table may have.
+/// The most columns of a table.
 pub(super) const MOST_COLUMNS: usize = 1 << 20;
-/// Characters that tables are divided by.
+/// Characters that may separate columns.
 const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
 
 /// The columns that are no features.
@@ -16,7 +16,8 @@ pub(super) struct RoleColumns {
 }
 
 impl RoleColumns {
-    /// The columns that `settings` choose among so many, which have these `names` if the table has a header.
+    /// The columns that `settings` choose among `columns` columns; `names` are those of the header, if the table has
+    /// one.
     ///
     /// # Errors
     /// A reason if one is not there, or if no feature is left.
@@ -59,7 +60,7 @@ impl RoleColumns {
         }
     }
 
-    /// How many of so many columns are features.
+    /// How many of `columns` columns are features.
     pub(super) fn width(&self, columns: usize) -> usize {
         columns - 1 - usize::from(self.client.is_some())
     }
@@ -70,7 +71,7 @@ impl RoleColumns {
     }
 }
 
-/// What a person calls `column`.
+/// What messages call `column`.
 pub(super) fn spoken(column: usize, names: Option<&[String]>) -> String {
     let name = names.and_then(|names| names.get(column));
     match name.filter(|name| !name.is_empty()) {
@@ -104,7 +105,7 @@ fn called(name: &str, names: &[String]) -> Result<usize, String> {
     Err(reason)
 }
 
-/// What to try if the only name is that of several columns, divided by another character than `delimiter`.
+/// A hint if the header has one name, which seems to be several names separated by another character than `delimiter`.
 fn other_delimiter(delimiter: char, names: Option<&[String]>) -> Option<String> {
     let [only] = names? else {
         return None;

@@ -10,9 +10,9 @@ use crate::files::payload;
 /// Why a table cannot be used.
 #[derive(Debug)]
 pub(crate) enum TableFault {
-    /// What is wrong in it, with its line where it is in one.
+    /// What is wrong, with the line if it lies in one.
     Table(String),
-    /// Its content cannot be read from a byte on.
+    /// The content cannot be read from this byte on.
     Unreadable {
         /// The byte of the unpacked content.
         offset: u64,

@@ -31,7 +31,7 @@ impl<R: Read> Records<R> {
         let mut record = ByteRecord::new();
         let mut some = next(&mut reader, &mut record)?;
         let mut names = None;
-        // Before any other row is looked at: of columns that are divided by another character rows may have any number.
+        // Columns are chosen before other rows are read: with a wrong delimiter, rows may have any number of columns.
         let mut chosen = None;
         if settings.header && some {
             let name = |column| text(&record, column).map(str::to_owned);
@@ -104,7 +104,7 @@ fn next<R: Read>(
     })
 }
 
-/// The fault that `flaw` is in `record`, which was read last.
+/// The fault for `flaw` in `record`, the row read last.
 fn at_line<R: Read>(
     reader: &Reader<Watched<R>>,
     record: &ByteRecord,
@@ -134,7 +134,7 @@ pub(super) fn text(record: &ByteRecord, column: usize) -> Result<&str, Flaw> {
     Ok(text.trim())
 }
 
-/// Fails a row that goes on without end, such as one with an open quotation mark, before it is held.
+/// Fails on a row without end, such as one with an open quotation mark, before the row fills the memory.
 struct Watched<R> {
     inner: R,
     delimiter: u8,
@@ -197,7 +197,7 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-/// A row of more than there may be.
+/// Why a row is too long.
 #[derive(Debug, thiserror::Error)]
 enum TooLong {
     #[error(

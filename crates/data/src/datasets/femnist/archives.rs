@@ -1,7 +1,7 @@
 //! The archives of NIST's Special Database 19, in which every image lies twice: by its class and by its writer.
 //!
-//! The list of entries is never held, nor is more than one image: of an image of `by_class.zip` its MD5 and class are kept, of one
-//! of `by_write.zip` its writer and where the list speaks of it.
+//! Neither the list of entries nor more than one image is held. Kept are the MD5 and class of each image of
+//! `by_class.zip`, and the writer of each image of `by_write.zip` with its place in the list.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -28,11 +28,11 @@ pub(super) fn sum(content: &[u8]) -> Sum {
     Md5::digest(content).into()
 }
 
-/// Of which class an image is.
+/// The class of each image.
 #[derive(Default)]
 pub(super) struct ImageClasses {
     pub(super) of: HashMap<Sum, u8>,
-    /// Files whose image lies in another class before.
+    /// Files whose image appeared before in another class.
     pub(super) ambiguous: usize,
 }
 
@@ -132,7 +132,7 @@ impl ImageArchive {
         Ok(images)
     }
 
-    /// Reads the file of `image`; the path that a person is shown of it.
+    /// Reads the file of `image`. Returns the path that messages show for it.
     pub(super) fn image(
         &mut self,
         image: &WrittenImage,
@@ -183,7 +183,7 @@ pub(super) struct WrittenImage {
     listed: u64,
 }
 
-/// The class of the image `name` of `by_class.zip`, if LEAF takes it: of the folders in a class those of parts alone.
+/// The class of the image `name` of `by_class.zip`; `None` outside of the folders that LEAF reads.
 fn class(name: &str) -> Option<u8> {
     let folders: Vec<&str> = name.split('/').collect();
     let ["by_class", class, part, image] = folders[..] else {

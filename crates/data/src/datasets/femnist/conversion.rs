@@ -17,7 +17,7 @@ use crate::files::fault::Fault;
 use crate::files::unfinished;
 use crate::{DataError, DataFolder};
 
-/// How the name of a file begins that is being written.
+/// Prefix of the names of unfinished files.
 const UNFINISHED: &str = ".femnist-";
 
 /// The archives of NIST's Special Database 19 that FEMNIST is made of.
@@ -64,7 +64,7 @@ pub struct FemnistConversion {
     pub unlabelled: usize,
     /// Writers of a single image, who are left out.
     pub lone: usize,
-    /// Files of `by_class.zip` with the image of an earlier file of another class.
+    /// Files of `by_class.zip` whose image appeared before in another class.
     pub ambiguous: usize,
 }
 
@@ -81,8 +81,8 @@ impl FemnistArchives {
     /// Writes `femnist/femnist.npz` in `folder`, whole or not at all; one that is there is replaced. The same archives and seed
     /// give the same bytes.
     ///
-    /// Memory grows with the number of images, by about 70 bytes for each. On the disk 784 bytes for each are taken besides until
-    /// the file is written.
+    /// Memory grows by about 70 bytes for each image. Until the file is written, each image also takes 784 bytes on
+    /// disk.
     ///
     /// # Errors
     /// [`DataError::Malformed`] if an archive or an image is not what it should be; [`DataError::Unmet`] if the archives have no
@@ -135,7 +135,7 @@ impl FemnistArchives {
     }
 }
 
-/// The small images of those that are `written` and have a class, their pixels in a file of `home` that nobody else sees.
+/// The small images of all `written` images that have a class. Their pixels lie in an unnamed file in `home`.
 fn matched(
     archive: &mut ImageArchive,
     written: &[WrittenImage],
@@ -187,7 +187,7 @@ struct Drawn {
     lone: usize,
 }
 
-/// Draws what trains and what tests, and numbers the writers anew, without those of a single image.
+/// Draws training and test images, and renumbers the writers without those of a single image.
 fn split(images: &mut Images, seed: u64) -> Drawn {
     let (mut drawn, mut first) = (Drawn::default(), 0);
     let runs = images.owners.chunk_by(|a, b| a == b).map(<[u32]>::len);

@@ -1,4 +1,4 @@
-//! What FEMNIST was converted to: an archive of NumPy's with the arrays `x`, `y` and `client` of either split.
+//! The converted FEMNIST: a NumPy archive with the arrays `x`, `y` and `client` of each split.
 //!
 //! `x_train` is `[M, 28, 28]` bytes, `y_train` `[M]` classes, `client_train` `[M]` numbers of writers; so are those that end in
 //! `_test`. The rows of a writer lie together, writers in ascending order.
@@ -101,7 +101,7 @@ pub(super) fn summary(
 struct Tags {
     labels: Vec<u16>,
     owners: Vec<u32>,
-    /// Writers below it are read.
+    /// Only writers with lower numbers are read.
     most: u32,
 }
 
@@ -141,7 +141,7 @@ fn read(path: &Path, split: &'static str, writers: usize) -> Result<Arc<Examples
     let tags = Tags::read(path, split, writers)?;
     let chosen = (0..tags.owners.len()).filter(|index| tags.is_read(*index));
     let mut pixels = Vec::new();
-    // Where there is not as much memory, reading says so in its own time.
+    // If memory is short, reading will report it.
     let _ = pixels.try_reserve_exact(chosen.count() * WIDTH);
     in_array(NAME, path, &format!("x_{split}"), |array| {
         chosen_rows(
@@ -185,7 +185,7 @@ fn numbers(mut array: NpyArray<ZipMember<'_>>, most: u32) -> Result<Vec<u32>, Fa
     Ok(numbers)
 }
 
-/// Has `take` read those of the `count` images in `array` that `is_read`.
+/// Calls `take` for each of the `count` images in `array` that `is_read`, and skips the others.
 fn chosen_rows<'a>(
     mut array: NpyArray<ZipMember<'a>>,
     count: usize,
@@ -219,7 +219,7 @@ fn check_count(count: usize) -> Result<(), Fault> {
     }
 }
 
-/// Where an image goes.
+/// The split of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Split {
     Train,
@@ -228,7 +228,7 @@ pub(super) enum Split {
     Neither,
 }
 
-/// Images on their way into the file.
+/// Images that are to be written to the file.
 pub(super) struct Images {
     /// `[M, 784]`, on the disk.
     pub(super) pixels: File,
@@ -246,7 +246,7 @@ impl Images {
         self.splits.iter().filter(|found| **found == split).count()
     }
 
-    /// How many classes those have that are not left out.
+    /// How many classes the images have that are not left out.
     pub(super) fn classes(&self) -> usize {
         let tagged = self.labels.iter().zip(&self.splits);
         let kept = tagged.filter(|(_, split)| **split != Split::Neither);

@@ -1,6 +1,6 @@
 //! LEAF's json of images: `{"users": [..], "num_samples": [..], "user_data": {user: {"x": [[..]], "y": [..]}}}`.
 //!
-//! Read as a stream: of a file, one row of pixels is held beside what it adds to the images.
+//! Files are read as a stream. Besides the images, one row of pixels is held.
 
 use std::fmt;
 use std::io::Read;
@@ -48,11 +48,11 @@ pub(crate) fn read(
     Ok(reader.written)
 }
 
-/// The users of the file `content` and how many images it announces of each, if that stands before the images, as LEAF
-/// writes it; else nobody. Nothing is checked.
+/// The users of the file `content`, with the number of images announced for each, if these lists precede the images, as
+/// LEAF writes them; otherwise nobody. Nothing is checked.
 pub(crate) fn announced(content: impl Read) -> Vec<(String, u64)> {
     let mut lists = Lists::default();
-    // What ends the reading is of no interest: who reads on meets it again.
+    // An error does not matter here: reading the images meets it again.
     let _ = leaf_json::parse(content, LONGEST, Heads(&mut lists));
     lists.announced()
 }
@@ -109,7 +109,7 @@ impl ByUser for Reader<'_, '_> {
     }
 }
 
-/// The images of one user; gives their number.
+/// Reads the images of one user, and returns their number.
 struct Images<'r, 'a, 'b> {
     reader: &'r mut Reader<'a, 'b>,
     owner: Option<u32>,
@@ -182,7 +182,7 @@ impl<'de> Deserialize<'de> for Class {
     }
 }
 
-/// The list of classes of one user.
+/// Reads the list of classes of one user.
 struct Labels {
     room: usize,
 }
@@ -214,7 +214,7 @@ impl<'de> Visitor<'de> for Labels {
     }
 }
 
-/// The list of images of one user; gives their number.
+/// Reads the list of images of one user, and returns their number.
 struct Rows<'p> {
     pixels: &'p mut Vec<u8>,
     room: usize,

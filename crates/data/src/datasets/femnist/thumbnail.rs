@@ -27,7 +27,7 @@ const SUPPORT: f64 = 3.0;
 
 /// Makes small images out of large ones.
 pub(super) struct Thumbnails {
-    /// Of each small pixel along an axis.
+    /// The window of each small pixel along an axis.
     windows: Vec<Window>,
 }
 
@@ -80,7 +80,7 @@ fn grey(content: &[u8]) -> Result<Vec<u8>, String> {
     let channels = colour.samples();
     let mut pixels = vec![0; SIDE * SIDE * channels];
     reader.next_frame(&mut pixels).map_err(refused)?;
-    // What is transparent is left out of account, as Pillow does.
+    // Transparency is ignored, as in Pillow.
     Ok(pixels
         .chunks_exact(channels)
         .map(|pixel| match pixel {
@@ -115,15 +115,15 @@ fn halved(pixels: &[u8]) -> Vec<u8> {
     .collect()
 }
 
-/// What a small pixel is the weighted mean of, along one axis.
+/// The pixels whose weighted mean is a small pixel, along one axis.
 struct Window {
     first: usize,
-    /// Times `2^PRECISION`.
+    /// Weights times `2^PRECISION`.
     weights: Vec<i32>,
 }
 
 impl Window {
-    /// Of the small pixel `index`.
+    /// The window of the small pixel `index`.
     fn of(index: usize) -> Self {
         let scale = HALF as f64 / SMALL as f64;
         let center = (index as f64 + 0.5) * scale;

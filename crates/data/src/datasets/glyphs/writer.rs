@@ -9,7 +9,7 @@ use super::warp::Warp;
 
 /// Standard deviation of a writer's own bend of each digit, in digit heights.
 const BEND: f32 = 0.05;
-/// How often a writer uses another than the usual way of writing a digit.
+/// How often a writer writes a digit in an unusual way.
 const UNUSUAL: f64 = 0.15;
 
 /// The style of one writer.
@@ -27,7 +27,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The writer numbered `id` in the world of `seed`.
+    /// The writer with number `id` for the seed `seed`.
     pub(super) fn draw(seed: u64, id: u32) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(super::WRITERS | u64::from(id));

@@ -9,10 +9,10 @@ use crate::files::fault::Fault;
 /// Samples that there may be.
 const MOST_SAMPLES: usize = 1_000_000;
 
-/// The class of each sample. R leaves the first name of the header out, where the samples stand.
+/// The class of each sample. R omits the name of the first column, which holds the samples.
 ///
 /// # Errors
-/// A [`Fault`] at the row that is not such.
+/// A [`Fault`] at the row that does not have this form.
 pub(crate) fn classes(content: &[u8]) -> Result<HashMap<String, u16>, Fault> {
     let text = str::from_utf8(content)
         .map_err(|error| Fault::at(error.valid_up_to(), "an annotation that is no text"))?;

@@ -1,4 +1,4 @@
-//! What was read of the matrix, in a compact file beside it: a third of the time and half of the bytes of the text.
+//! A compact copy of the matrix in a file beside it: half the bytes of the text, read in a third of the time.
 //!
 //! `MFA2\0\0\0\1`, the SHA-256 of the matrix's file, the SHA-256 of what follows, the numbers of samples, of genes and of
 //! bytes of names (8 bytes each, little endian), the names, one a line, then the values, 4 bytes each, gene by gene.
@@ -18,18 +18,18 @@ use crate::files::unfinished;
 use crate::{DataError, Manifest, ManifestFile};
 
 pub(super) const MAGIC: &[u8; 8] = b"MFA2\0\0\0\x01";
-/// How the name of a cache begins that is being written.
+/// Prefix of the names of unfinished caches.
 const UNFINISHED: &str = ".matrix-";
 /// Bytes that the names of the samples may have.
 const MOST_NAMES: usize = 1 << 26;
 /// Bytes before the names.
 const HEADER: usize = 8 + 32 + 32 + 24;
 
-/// The matrix in the file at `path`, whose content must be as `expected` has it, out of the cache if it is of this file.
+/// The matrix in the file at `path`, whose content must match `expected`. Read from the cache if that is of this file.
 ///
 /// # Errors
 /// [`DataError::Malformed`] or [`DataError::Io`]. A cache that cannot be read is made anew, and one that cannot be
-/// written is done without.
+/// written is skipped.
 pub(crate) fn matrix(path: &Path, expected: Option<&ManifestFile>) -> Result<Matrix, DataError> {
     let source = file_hash(path).map_err(|error| payload::fault(NAME, path, 0, error))?;
     let place = place(path);
@@ -86,7 +86,7 @@ pub(super) fn read_from(mut file: impl Read, length: u64, source: &[u8; 32]) -> 
         .checked_mul(genes)?
         .checked_mul(4)?
         .checked_add(named)?;
-    // A file may be long and hold nothing: what a matrix may have bounds what is asked of memory.
+    // A long file may be empty, so the limits of a matrix also bound the memory that is reserved.
     let is_matrix = samples > 0 && genes > 0 && samples.checked_mul(genes)? <= MOST_NUMBERS;
     if bytes.checked_add(HEADER)? as u64 != length || !is_matrix || named > MOST_NAMES {
         return None;

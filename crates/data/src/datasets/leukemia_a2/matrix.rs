@@ -30,7 +30,7 @@ impl Matrix {
 
     /// The samples at `places`, `[places, G]`.
     pub(crate) fn rows(&self, places: &[u32]) -> Vec<f32> {
-        /// Genes that are turned at a time: a cache line of each sample.
+        /// Genes transposed at a time: a cache line of each sample.
         const TURNED: usize = 16;
         let genes = self.genes();
         let mut rows = vec![0.0; places.len() * genes];
@@ -51,7 +51,7 @@ impl Matrix {
 /// numbers.
 ///
 /// # Errors
-/// A [`Fault`] at the row that is not such.
+/// A [`Fault`] at the row that does not have this form.
 pub(crate) fn read(content: impl Read, genes: usize, most: usize) -> Result<Matrix, Fault> {
     let mut lines = Lines::new(content);
     let samples = header(&mut lines)?;
@@ -98,7 +98,7 @@ pub(crate) fn samples(content: impl Read) -> Result<Vec<String>, Fault> {
     header(&mut Lines::new(content))
 }
 
-/// How the file begins that Git keeps in place of a large one.
+/// Beginning of the pointer file that Git LFS keeps in place of a large file.
 const POINTER: &str = "version https://git-lfs";
 
 /// The names in the first row. R leaves out the name above the genes; others write one, empty or not.

@@ -12,8 +12,8 @@ impl NpzTable {
     /// How many classes the `labels` of `sources` have.
     ///
     /// # Errors
-    /// [`DataError::Table`] naming the largest label, if it is not below `classes`, or if nobody said that there are more
-    /// classes than examples: such a label is more likely a mistake.
+    /// [`DataError::Table`] naming the largest label, if it is not below `classes`. Without that setting, if there
+    /// would be more classes than examples: then the label is probably a mistake.
     pub(super) fn class_count(
         &self,
         sources: &[Source],

@@ -13,12 +13,12 @@ pub(super) struct Tags<T> {
     /// The largest number.
     most: T,
     numbers: Vec<T>,
-    /// Of arrays of texts, which have no numbers before all of them are known.
+    /// The entries of arrays of texts, which are numbered once all are known.
     texts: Words,
 }
 
 impl<T: TryFrom<u64> + Into<f64> + Copy> Tags<T> {
-    /// None yet. Numbers up to `most` are taken, and as many different texts.
+    /// An empty list, which takes numbers up to `most` or as many different texts.
     pub(super) fn new(what: &'static str, most: T) -> Self {
         Self {
             what,
@@ -94,8 +94,8 @@ impl<T: TryFrom<u64> + Into<f64> + Copy> Tags<T> {
         })
     }
 
-    /// The number of every entry, and the names of the numbers if the entries are texts. Texts are numbered in their order, as
-    /// numbers if all are numbers.
+    /// The number of every entry, and the names of the numbers if the entries are texts. Texts are numbered in sorted
+    /// order, by value if all of them are numbers.
     pub(super) fn numbered(self) -> (Vec<T>, Option<Vec<String>>) {
         if self.texts.len() == 0 {
             return (self.numbers, None);

@@ -79,7 +79,7 @@ const PHRASES: [&str; 7] = [
     "your post has been removed",
 ];
 
-/// What stands in place of an author or of words that were taken back.
+/// Placeholders for a deleted author or text.
 const GONE: [&str; 3] = ["[deleted]", "[removed]", ""];
 
 /// The author and the words of `comment`, if it counts.

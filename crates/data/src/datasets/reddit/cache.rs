@@ -13,7 +13,7 @@ use crate::files::regular;
 use crate::files::unfinished;
 
 pub(super) const MAGIC: &[u8; 16] = b"meshfold-words-1";
-/// How the name of a cache begins that is being written.
+/// Prefix of the names of unfinished caches.
 const UNFINISHED: &str = ".words-";
 /// Bytes of a SHA-256.
 const SUM: usize = 32;
@@ -92,7 +92,7 @@ pub(super) fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<Chos
     else {
         return None;
     };
-    // Sizes that do not add up to the file's are not believed, so that nothing is reserved for them.
+    // Sizes that do not add up to the file's length are rejected, so that no memory is reserved for them.
     let sizes = [
         (train_words, 2),
         (test_words, 2),
@@ -106,7 +106,7 @@ pub(super) fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<Chos
                 .checked_mul(*bytes)
                 .and_then(|size| sum.checked_add(size))
         })?;
-    // Nor is that of a file that is long and holds nothing.
+    // A long file may also be empty, so the sizes are limited as well.
     let most = sizes.iter().map(|(count, _)| *count).max()?;
     if content != length || most > MOST_WORDS as u64 || tokens > 1 << 16 {
         return None;

@@ -1,4 +1,4 @@
-//! Comments as numbers of words, held as small as can be while the vocabulary is not known yet.
+//! Comments as numbers of words, in compact form until the vocabulary is known.
 
 use std::collections::HashMap;
 
@@ -55,8 +55,8 @@ impl Lexicon {
         Ok(number)
     }
 
-    /// The `size` most frequent words, the first in the alphabet of two that are equally frequent, after the special
-    /// tokens.
+    /// The special tokens, then the `size` most frequent words. Of equally frequent words, the first in the alphabet
+    /// comes first.
     pub(crate) fn vocabulary(self, size: usize) -> Vocabulary {
         let Self { numbers, counts } = self;
         let mut words: Vec<(Box<str>, u32)> = numbers.into_iter().collect();
@@ -78,7 +78,7 @@ impl Lexicon {
 /// The most frequent words of a [`Lexicon`].
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
-    /// By the lexicon's number.
+    /// The token of each word, by its number in the lexicon.
     tokens: Vec<u16>,
     by_word: HashMap<Box<str>, u16>,
 }

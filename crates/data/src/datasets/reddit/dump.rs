@@ -31,11 +31,10 @@ pub(crate) enum DumpFault {
     Unreadable { offset: u64, error: io::Error },
 }
 
-/// Reads the comments of `dump` in their order: `of` makes something of each, several at once, and `take` is given what
-/// it made, one after another.
+/// Reads the comments of `dump` in order. Applies `of` to several at once, and gives the results to `take` one by one.
 ///
 /// # Errors
-/// A [`DumpFault`] where a line is no comment, is too long, or cannot be read, and of `take`.
+/// A [`DumpFault`] where a line is no comment, is too long, or cannot be read, or if `take` fails.
 pub(crate) fn each<T: Send>(
     dump: impl Read,
     of: impl Fn(Comment<'_>) -> Option<T> + Sync,

@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 4 << 20;
 /// The most bytes of words of a user.
 const MOST_OF_USER: usize = 64 << 20;
 
-/// What a user and the words of each of the user's comments are given to; it may refuse them.
+/// Receives a user and the words of each of the user's comments; may refuse them.
 type Take<'a> = dyn FnMut(&str, Vec<String>) -> Result<(), String> + 'a;
 
 /// Gives `take` each user of `file` and the words of the user's comments, each word followed by a space.
@@ -32,7 +32,7 @@ pub(crate) fn each_user(file: impl Read, take: &mut Take<'_>) -> Result<(), Faul
     leaf_json::parse(file, MOST_BYTES, File(&mut Taker(take)))
 }
 
-/// Whoever takes users and their comments.
+/// Passes users and their comments to a [`Take`].
 struct Taker<'a, 'b>(&'a mut Take<'b>);
 
 impl ByUser for Taker<'_, '_> {

@@ -23,7 +23,7 @@ use crate::{DataError, DataFolder, Manifest};
 
 /// The most bytes of content of a file: the largest month that there is has a third of it.
 const MOST_CONTENT: u64 = 1 << 40;
-/// Bytes of LEAF's json that any file may have, beside those that its length lets believe.
+/// Bytes of LEAF's json allowed in any file, besides those that its length suggests.
 const FREE_YIELD: u64 = 64 << 20;
 /// The most different authors of the training months.
 const MOST_AUTHORS: usize = 200_000_000;
@@ -204,9 +204,9 @@ fn unmet(reason: String) -> DataError {
 
 /// The authors of training comments.
 struct Users {
-    /// Some place of each author, of no meaning.
+    /// An arbitrary slot for each author.
     slots: HashMap<Box<str>, u32>,
-    /// By place, the author's number, in the order of first comments with words.
+    /// The author's number by slot, in the order of first comments with words.
     numbers: Vec<Option<u32>>,
 }
 

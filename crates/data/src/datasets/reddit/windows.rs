@@ -71,8 +71,8 @@ fn text_length(chosen: &ChosenComments, window: usize) -> Result<usize, DataErro
     })
 }
 
-/// Appends `comments` to the `text`, each with the padding of its first window; the starts of their windows and whose they
-/// are.
+/// Appends `comments` to the `text`, each with the padding of its first window. Returns the starts of their windows,
+/// and the owners.
 fn cut(
     comments: &Comments,
     window: usize,
@@ -94,7 +94,7 @@ fn cut(
     (starts, owners)
 }
 
-/// Calls `see` with the words of each comment, whose it is, and which of its next words, the end among them, are examples.
+/// Calls `see` with the words of each comment, its owner, and which of its next words (the end included) are examples.
 fn each_comment(
     comments: &Comments,
     stride: usize,

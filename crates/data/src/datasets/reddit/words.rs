@@ -139,7 +139,7 @@ fn letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// How many bytes there are before the first that is not `of` a kind.
+/// How many leading bytes satisfy `of`.
 fn run(bytes: &[u8], of: impl Fn(u8) -> bool) -> usize {
     bytes
         .iter()

@@ -38,7 +38,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// The place of the character `name`, a new one if nothing is known of it.
+    /// The index of the character `name`, who is added if new.
     fn place(&mut self, name: String) -> usize {
         let next = self.names.len();
         *self.places.entry(name).or_insert_with_key(|name| {

@@ -82,13 +82,13 @@ impl Mirrors {
         }
     }
 
-    /// The answer to `url`, which does not announce another number of bytes than `total`.
+    /// The response from `url`; an error if it announces another length than `total`.
     fn ask(&self, url: &str, total: u64) -> Result<Body, String> {
         let request = self
             .agent
             .get(url)
             .config()
-            // Whoever was asked over https does not hand the question on to anybody who may listen.
+            // A request over https is not redirected to plain http, where others could listen.
             .https_only(!self.options.allow_http || url.starts_with("https:"))
             .timeout_global(Some(self.options.time_for(total)))
             .build();
@@ -144,7 +144,7 @@ impl Mirrors {
         }
     }
 
-    /// What a person is told of `error` in the download of so many bytes.
+    /// The message for `error` in a download of `total` bytes.
     fn words(&self, error: &ureq::Error, total: u64) -> String {
         let seconds = |time: std::time::Duration| time.as_secs_f64();
         match error {

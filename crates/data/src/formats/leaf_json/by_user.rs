@@ -6,15 +6,15 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Vis
 
 use super::users::{Found, Lists};
 
-/// What is made of the data of one user after another.
+/// Reads the data of one user after another.
 pub(crate) trait ByUser {
-    /// What users have: `images`.
+    /// What users have, such as `images`.
     const THINGS: &'static str;
 
-    /// Whether so many things that were `found` of a user go with the number `announced`.
+    /// Whether the number of things `found` of a user agrees with the number `announced`.
     fn fits(found: u64, announced: u64) -> bool;
 
-    /// Reads the data of `user`, which come next in `map`; gives the number of things.
+    /// Reads the data of `user`, which come next in `map`; returns the number of things.
     fn read<'de, M: MapAccess<'de>>(&mut self, user: &str, map: &mut M) -> Result<u64, M::Error>;
 }
 

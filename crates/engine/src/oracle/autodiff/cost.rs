@@ -12,7 +12,7 @@ pub(super) fn mean_loss(network: &Network, outputs: Tensor<2>, targets: &[u16]) 
     let sum = match network.loss() {
         Loss::CrossEntropy => cross_entropy(outputs, targets),
         Loss::Sigmoid => {
-            // −ln σ(±z), the sign being that of the label.
+            // −ln σ(±z), with the sign of the label.
             let signs = values(&outputs, targets) * 2.0 - 1.0;
             activation::log_sigmoid(outputs * signs).sum().neg()
         }

@@ -1,4 +1,4 @@
-//! Long short-term memory by burn, position by position.
+//! Long short-term memory (LSTM) by burn, position by position.
 
 use super::views::Views;
 use crate::network::layer::Lstm;

@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use std::ops::Range;
 
-/// The parameters of one row that a pass has asked for.
+/// The parameters of one row that a pass has used.
 pub(super) struct Views<'a> {
     row: &'a [f32],
     device: Device,

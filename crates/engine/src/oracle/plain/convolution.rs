@@ -3,8 +3,8 @@
 use super::covered::covered;
 use crate::network::layer::Convolution;
 
-/// `y[p, o] = b[o] + Σ_{q, c} x[s·p + q − padding, c] w[q, c, o]`, `q` running over the window and `s` being the stride;
-/// what lies outside the grid counts as zero.
+/// `y[p, o] = b[o] + Σ_{q, c} x[s·p + q − padding, c] w[q, c, o]`, where `q` runs over the window, `s` is the stride,
+/// and `x` is zero outside the grid.
 ///
 /// # Source
 /// Dumoulin and Visin, A guide to convolution arithmetic for deep learning (2016), relationship 6.

@@ -3,8 +3,8 @@
 use crate::network::loss::Loss;
 use crate::network::model::Targets;
 
-/// Summed loss of the judged positions of one example, `outputs` `[T, width]` against `targets` `[T]`, and its slopes by
-/// the outputs.
+/// Summed loss of the judged positions of one example, `outputs` `[T, width]` against `targets` `[T]`, and its gradient
+/// with respect to the outputs.
 pub(super) fn judge(loss: Loss, outputs: &[f64], targets: &[u16]) -> (f64, Vec<f64>) {
     let (mut sum, mut slopes) = (0.0, Vec::new());
     for (outputs, target) in outputs
@@ -18,7 +18,7 @@ pub(super) fn judge(loss: Loss, outputs: &[f64], targets: &[u16]) -> (f64, Vec<f
     (sum, slopes)
 }
 
-/// Loss of one position and its slopes by the outputs.
+/// Loss of one position and its gradient with respect to the outputs.
 fn judge_position(loss: Loss, outputs: &[f64], label: u16) -> (f64, Vec<f64>) {
     match loss {
         Loss::CrossEntropy => cross_entropy(outputs, usize::from(label)),
@@ -27,7 +27,7 @@ fn judge_position(loss: Loss, outputs: &[f64], label: u16) -> (f64, Vec<f64>) {
     }
 }
 
-/// `ln Σ_j exp z_j − z_class`, whose slope by `z_j` is the softmax less one for the class.
+/// `ln Σ_j exp z_j − z_class`. Its derivative by `z_j` is the softmax, less one for the class.
 fn cross_entropy(outputs: &[f64], class: usize) -> (f64, Vec<f64>) {
     let largest = outputs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let sum: f64 = outputs.iter().map(|logit| (logit - largest).exp()).sum();
@@ -37,14 +37,14 @@ fn cross_entropy(outputs: &[f64], class: usize) -> (f64, Vec<f64>) {
     (sum.ln() + largest - outputs[class], slopes)
 }
 
-/// `−t ln σ(z) − (1 − t) ln(1 − σ(z))`, whose slope is `σ(z) − t`.
+/// `−t ln σ(z) − (1 − t) ln(1 − σ(z))`, whose derivative is `σ(z) − t`.
 fn sigmoid(logit: f64, target: f64) -> (f64, Vec<f64>) {
     let sigmoid = 1.0 / (1.0 + (-logit).exp());
     let loss = -target * sigmoid.ln() - (1.0 - target) * (1.0 - sigmoid).ln();
     (loss, vec![sigmoid - target])
 }
 
-/// `½ ‖y − target‖²`, whose slopes are `y − target`.
+/// `½ ‖y − target‖²`, whose gradient is `y − target`.
 fn squared_error(targets: Targets, outputs: &[f64], label: u16) -> (f64, Vec<f64>) {
     let target = |output: usize| match targets {
         Targets::OneHot => f64::from(u8::from(output == usize::from(label))),

@@ -2,8 +2,8 @@
 
 use crate::network::layer::{Grid, Window};
 
-/// What the window for place `output` of a grid `width` wide covers of `input`, in row-major order: the places within
-/// the window and those of the grid. Padding is left out.
+/// The places of `input` that the window of output place `output` covers, in row-major order, without padding; the
+/// output grid is `width` wide. Each is a pair: the place within the window, and the place of the grid.
 ///
 /// Along each side, place `q` of the window for output place `p` is place `stride · p + q − padding` of the input.
 pub(super) fn covered(

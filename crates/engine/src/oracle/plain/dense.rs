@@ -19,7 +19,7 @@ pub(super) fn forward(layer: &Dense, row: &[f64], x: &[f64]) -> Vec<f64> {
     outputs
 }
 
-/// `∂L/∂w_ij = Σ x_i ∂L/∂y_j`, the sum being over places; `∂L/∂x_i = Σ_j w_ij ∂L/∂y_j`. With `∂L/∂b_j = Σ ∂L/∂y_j` nothing is multiplied.
+/// `∂L/∂w_ij = Σ x_i ∂L/∂y_j` over places; `∂L/∂x_i = Σ_j w_ij ∂L/∂y_j`; `∂L/∂b_j = Σ ∂L/∂y_j`, a sum without products.
 pub(super) fn backward(
     layer: &Dense,
     row: &[f64],

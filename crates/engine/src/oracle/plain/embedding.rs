@@ -8,7 +8,7 @@ pub(super) fn forward(layer: &Embedding, row: &[f64], x: &[f64]) -> Vec<f64> {
     x.iter().flat_map(vector).copied().collect()
 }
 
-/// `∂L/∂w[v] = Σ_{t: x_t = v} ∂L/∂y_t`. Tokens are no numbers: what is read has no slopes, and zeros stand for them.
+/// `∂L/∂w[v] = Σ_{t: x_t = v} ∂L/∂y_t`. Tokens have no gradient, so that with respect to the input is zero.
 pub(super) fn backward(
     layer: &Embedding,
     x: &[f64],

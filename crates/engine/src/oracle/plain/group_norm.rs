@@ -2,8 +2,8 @@
 
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
 
-/// `x̂_i = (x_i − μ) / σ` with `μ = 1/m Σ_{k ∈ S} x_k`, `σ² = 1/m Σ_{k ∈ S} (x_k − μ)² + ε`, `S` being the `m` numbers of
-/// `i`'s group; `y_i = γ_c x̂_i + β_c`, `c` being the channel of `i`.
+/// `x̂_i = (x_i − μ) / σ` with `μ = 1/m Σ_{k ∈ S} x_k`, `σ² = 1/m Σ_{k ∈ S} (x_k − μ)² + ε`, where `S` is the group of
+/// `i` with `m` numbers; `y_i = γ_c x̂_i + β_c`, where `c` is the channel of `i`.
 ///
 /// # Source
 /// Wu and He, Group normalization (2018), (1)-(2), (6) and (7).
@@ -58,7 +58,7 @@ fn members(layer: &GroupNorm, group: usize) -> impl Iterator<Item = usize> {
     places.flat_map(move |place| (0..each).map(move |of| place * channels + group * each + of))
 }
 
-/// The numbers of `group` with mean 0 and variance 1, and the deviation `σ` that they were divided by.
+/// The numbers of `group`, scaled to mean 0 and variance 1, and the deviation `σ` that they were divided by.
 fn normalised(layer: &GroupNorm, x: &[f64], group: usize) -> (Vec<f64>, f64) {
     let values: Vec<f64> = members(layer, group).map(|at| x[at]).collect();
     let mean_value = mean(values.iter().copied());

@@ -1,4 +1,4 @@
-//! Long short-term memory by loops.
+//! Long short-term memory (LSTM) by loops.
 
 use super::operands::operands;
 use crate::network::layer::Lstm;
@@ -24,8 +24,8 @@ struct Moment {
 /// `h_t = σ(o) tanh(c_t)`, `h_0 = c_0 = 0`.
 ///
 /// # Source
-/// Gers, Schmidhuber and Cummins, Learning to forget (2000), the cell's squashing functions being hyperbolic tangents, as
-/// in PyTorch.
+/// Gers, Schmidhuber and Cummins, Learning to forget (2000), with hyperbolic tangents as the cell's squashing
+/// functions, as in PyTorch.
 pub(super) fn forward(layer: &Lstm, row: &[f64], x: &[f64], precision: Precision) -> Vec<f64> {
     let moments = moments(layer, row, x, precision);
     moments
@@ -36,7 +36,7 @@ pub(super) fn forward(layer: &Lstm, row: &[f64], x: &[f64], precision: Precision
 
 /// Backpropagation through time. From the last position to the first, with `δh_t = ∂L/∂h_t + δz_{t+1} Uᵀ`:
 ///
-/// `δc_t = δh_t σ(o) (1 − tanh² c_t) + δc_{t+1} σ(f_{t+1})`, and the slopes by the gates `δz_t = (δi, δf, δg, δo)` are
+/// `δc_t = δh_t σ(o) (1 − tanh² c_t) + δc_{t+1} σ(f_{t+1})`, and the gate gradients `δz_t = (δi, δf, δg, δo)` are
 /// `δc_t tanh(g) σ'(i)`, `δc_t c_{t−1} σ'(f)`, `δc_t σ(i) tanh'(g)`, `δh_t tanh(c_t) σ'(o)`. Then
 /// `∂L/∂W = Σ_t x_tᵀ δz_t`, `∂L/∂U = Σ_t h_{t−1}ᵀ δz_t`, `∂L/∂b = Σ_t δz_t`, `∂L/∂x_t = δz_t Wᵀ`.
 ///
@@ -80,8 +80,9 @@ pub(super) fn backward(
     by_input
 }
 
-/// The slopes by the gates `(i, f, g, o)` at one position, `[4 hidden]`, from those by its hidden state and, in
-/// `by_cell`, what the position after it adds to those by its cell; leaves there what it adds to the cell before.
+/// The gradient with respect to the gates `(i, f, g, o)` of one position, `[4 hidden]`, given that with respect to its
+/// hidden state. `by_cell` holds what the next position adds to the gradient with respect to the cell; afterwards, what
+/// this position adds for the one before.
 fn gate_slopes(
     moment: &Moment,
     before: &[f64],
@@ -117,7 +118,7 @@ fn through(weight: &[f64], x: &[f64], by_gates: &[f64], gradient: &mut [f64]) ->
     by_input
 }
 
-/// All positions, the first first.
+/// All positions, in order.
 fn moments(layer: &Lstm, row: &[f64], x: &[f64], precision: Precision) -> Vec<Moment> {
     let (mut hidden, mut cell) = (vec![0.0; layer.hidden], vec![0.0; layer.hidden]);
     let mut result = Vec::new();
@@ -150,7 +151,7 @@ fn add_product(to: &mut [f64], x: &[f64], weight: &[f64]) {
     }
 }
 
-/// The position whose gates are `(i, f, g, o)`, `[4 hidden]`, after one with the cell `before`.
+/// The position with the gates `(i, f, g, o)`, `[4 hidden]`, if the position before has the cell `before`.
 fn moment(gates: &[f64], before: &[f64]) -> Moment {
     let hidden = before.len();
     let sigmoid = |value: &f64| 1.0 / (1.0 + (-value).exp());

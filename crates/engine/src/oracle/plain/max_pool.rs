@@ -8,7 +8,7 @@ pub(super) fn forward(layer: &MaxPool, x: &[f64]) -> Vec<f64> {
     largest(layer, x).into_iter().map(|at| x[at]).collect()
 }
 
-/// `∂L/∂y` goes to the number that was the largest.
+/// Adds each `∂L/∂y` to the gradient of the input that was the largest.
 pub(super) fn backward(layer: &MaxPool, x: &[f64], slopes: &[f64]) -> Vec<f64> {
     let mut by_input = vec![0.0; x.len()];
     for (at, slope) in largest(layer, x).into_iter().zip(slopes) {
@@ -17,7 +17,7 @@ pub(super) fn backward(layer: &MaxPool, x: &[f64], slopes: &[f64]) -> Vec<f64> {
     by_input
 }
 
-/// Where the largest number of each window and channel lies; the first in row-major order where several are.
+/// The index of the largest number of each window and channel; of equal ones, the first in row-major order.
 fn largest(layer: &MaxPool, x: &[f64]) -> Vec<usize> {
     let channels = layer.input.channels;
     let mut result = Vec::new();

@@ -1,4 +1,4 @@
-//! What products multiply, rounded as the network has it.
+//! Operands of products, rounded to the network's precision.
 
 use crate::kernels::to_bf16;
 use crate::network::Network;
@@ -14,7 +14,7 @@ pub(super) fn operands(precision: Precision, values: &[f64]) -> Cow<'_, [f64]> {
     }
 }
 
-/// A row with its weights as operands; biases, embeddings and what normalisation has are no operands.
+/// A row with its weights as operands; biases, embeddings and the parameters of normalisation stay as they are.
 pub(super) fn row_of_operands<'a>(network: &Network, row: &'a [f64]) -> Cow<'a, [f64]> {
     if network.precision() == Precision::F32 {
         return Cow::Borrowed(row);

@@ -85,7 +85,7 @@ fn splits(train: usize, test: usize) -> Splits {
     }
 }
 
-/// What a rank came to.
+/// What a rank has at the end.
 struct End {
     held: Option<Splits>,
     /// How often it read.
@@ -187,7 +187,7 @@ fn a_piece_has_gone_on_before_the_next_one_is_read() {
         let gone = foreign.iter().filter(|e| (**e as usize) < end).count();
         assert!(*sent >= gone * WIDTH, "after piece {piece}: {sent} bytes");
     }
-    // No message is larger than a piece; what is said of all splits, and what all ranks have of them, is smaller here.
+    // No message is larger than a piece; the messages with the rest of the splits are smaller here.
     let largest = ends[0].largest;
     assert!(largest <= STEP * WIDTH, "{largest} bytes in a message");
 }

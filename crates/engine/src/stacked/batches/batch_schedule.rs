@@ -15,7 +15,7 @@ pub(crate) struct BatchSchedule {
     pub(crate) counts: Vec<u32>,
     /// Rate and whether there is a step to do, `[steps, R, 2]`.
     pub(crate) scalars: Vec<f32>,
-    /// Keys of what a step leaves out, `[steps, R, 2]`; nothing if the network leaves out none.
+    /// Dropout keys, `[steps, R, 2]`; `None` if the network has no dropout.
     pub(crate) left_out: Option<Vec<u32>>,
 }
 
@@ -33,7 +33,7 @@ impl BatchSchedule {
         }
     }
 
-    /// One step in which every row sees the whole of its shard, leaving out nothing.
+    /// One step in which every row sees its whole shard, without dropout.
     pub(crate) fn of_shards(shards: &[&[u32]]) -> Self {
         let longest = shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
         let mut schedule = Self::idle(1, shards.len(), longest.max(1));
@@ -63,8 +63,8 @@ impl BatchSchedule {
         }
     }
 
-    /// The rows of `schedules` one after the other in one: where a schedule has fewer steps than another, its rows have nothing to
-    /// do in the last.
+    /// One schedule with the rows of all `schedules`, one after the other. Rows of shorter schedules have nothing to do
+    /// in the last steps.
     pub(crate) fn side_by_side(schedules: &[&Self]) -> Self {
         let most = |size: fn(&Self) -> usize| schedules.iter().map(|schedule| size(schedule)).max();
         let rows = schedules.iter().map(|schedule| schedule.rows).sum();
@@ -102,7 +102,7 @@ impl BatchSchedule {
         }
     }
 
-    /// Examples that each row sees in `step`, zero where it has none to do.
+    /// The number of examples that each row sees in `step`; zero if it has no step to do.
     pub(crate) fn counts_of(&self, step: usize) -> &[u32] {
         &self.counts[step * self.rows..][..self.rows]
     }

@@ -20,9 +20,9 @@ pub(crate) struct DeviceBatchSchedule {
     pub(crate) counts: CubeTensor,
     /// Rate and whether there is a step to do, `[steps, R, 2]`.
     pub(crate) scalars: CubeTensor,
-    /// Communication rounds of the runs whose rows they are.
+    /// The current communication round of each run with rows here.
     pub(crate) rounds: CubeTensor,
-    /// Keys of what a step leaves out, `[steps, R, 2]`; nothing if the network leaves out none.
+    /// Dropout keys, `[steps, R, 2]`; `None` if the network has no dropout.
     left_out: Option<CubeTensor>,
 }
 
@@ -49,7 +49,7 @@ impl DeviceBatchSchedule {
         }
     }
 
-    /// What the steps leave out.
+    /// The dropout masks of the steps.
     pub(crate) fn masks(&self) -> Option<DropoutMasks<'_>> {
         self.left_out.as_ref().map(|keys| DropoutMasks { keys })
     }

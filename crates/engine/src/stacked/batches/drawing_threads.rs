@@ -1,14 +1,14 @@
-//! The threads that draw batches for a GPU: it would wait for a single one.
+//! The threads that draw batches for a GPU, which would have to wait for a single thread.
 
 use crate::cpu::pool;
 use rayon::ThreadPool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
 
-/// Most threads that draw beside the one that asks. More of them take longer to wake than to draw.
+/// The most threads that draw besides the calling one. Waking more of them takes longer than drawing.
 const HELPERS: usize = 7;
 
-/// Threads beside the one that asks; none on a machine of one core, or where they cannot be started.
+/// The threads besides the calling one; none on a machine of one core, or if they cannot be started.
 fn helpers() -> Option<&'static ThreadPool> {
     static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
     let started = POOL.get_or_init(|| {
@@ -19,8 +19,8 @@ fn helpers() -> Option<&'static ThreadPool> {
     started.as_ref()
 }
 
-/// What `work` makes of the parts of `items`, in their order. Parts have `least` items and more, so that a few items are one
-/// part, which the caller does by itself.
+/// Applies `work` to parts of `items`; results are in the order of the parts. Parts have at least `least` items, so
+/// that a few items are one part, which the calling thread does itself.
 pub(super) fn in_parts<T: Send, R: Send>(
     items: &mut [T],
     least: usize,
@@ -33,7 +33,7 @@ pub(super) fn in_parts<T: Send, R: Send>(
         return vec![work(items)];
     };
     let threads = 1 + helpers.current_num_threads();
-    // Two parts for each thread: whoever wakes late does fewer.
+    // Two parts for each thread, so that threads that wake late do fewer.
     let size = items.len().div_ceil(2 * threads).max(least);
     let mut done: Vec<Option<R>> = Vec::new();
     done.resize_with(items.len().div_ceil(size), || None);

@@ -11,20 +11,20 @@ use std::mem::replace;
 /// Most indices of a schedule, unless a single step has more.
 pub(crate) const SCHEDULE: usize = 1 << 22;
 
-/// Indices that one thread draws sooner than others have been woken: some 25 µs.
+/// The indices that one thread draws before others would have woken, in about 25 µs.
 const ALONE: usize = 1 << 11;
 
 /// Draws the batches of one call.
 pub(crate) struct Draws<'a> {
     calls: Calls<'a>,
     rows: Vec<Row<'a>>,
-    /// Steps that are left to the row with most of them.
+    /// The steps left of the row with the most.
     left: usize,
     /// Steps per schedule.
     steps: usize,
 }
 
-/// What the draws of all rows depend on.
+/// The inputs that the draws of all rows share.
 #[derive(Clone, Copy)]
 struct Calls<'a> {
     context: Context<'a>,
@@ -33,7 +33,7 @@ struct Calls<'a> {
     width: usize,
 }
 
-/// How far the draws of a row have come.
+/// The progress of the draws of a row.
 enum Row<'a> {
     /// There is nothing to draw.
     Idle,
@@ -66,7 +66,7 @@ impl<'a> Draws<'a> {
                 Amount::Steps(_) | Amount::Epochs(_) => Row::Waiting { row, pass },
             })
             .collect();
-        // Their losses are kept as well, of every position.
+        // The losses of every position are kept as well.
         let entry = rows.len() * width * context.network.positions();
         let steps = (schedule / entry.max(1)).max(1);
         let calls = Calls {
@@ -81,7 +81,7 @@ impl<'a> Draws<'a> {
             steps,
         };
         if left == 0 {
-            // A row that is to make no step leaves the pass in progress all the same if that was another client's.
+            // Even a row without steps must abandon its pass in progress if that was another client's.
             draws.rows.iter_mut().for_each(|row| drop(row.begin(calls)));
         }
         draws
@@ -116,7 +116,7 @@ impl<'a> Draws<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Takes out the batches that are left to draw, if there are any.
+    /// Takes out the batches that are left to draw, if any.
     fn begin(&mut self, calls: Calls<'a>) -> Option<Batches<'a>> {
         match replace(self, Self::Idle) {
             Self::Idle => None,
@@ -130,7 +130,7 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> Calls<'a> {
-    /// Whether a program's own function gives the learning rate. It may be one that only this thread can call.
+    /// Whether a user's function gives the learning rate: perhaps only this thread can call it.
     fn has_own_rate(&self) -> bool {
         matches!(
             self.tasks.sgd.learning_rate,
@@ -138,7 +138,7 @@ impl<'a> Calls<'a> {
         )
     }
 
-    /// Draws `steps` steps of `rows`, which draw further ones later if it `goes_on`.
+    /// Draws `steps` steps of `rows`; if `goes_on`, further steps are drawn later.
     fn drawn(self, rows: &mut [Row<'a>], steps: usize, goes_on: bool) -> BatchSchedule {
         let mut schedule = BatchSchedule::idle(steps, rows.len(), self.width);
         let mut batch = Vec::new();

@@ -46,7 +46,7 @@ pub(crate) struct Order {
     pub(crate) channels_last: bool,
 }
 
-/// What of a network decides how examples lie on the device: networks with the same share them.
+/// What decides how a network's examples lie on the device: networks that agree in it share examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NetworkReading {
     channels_last: bool,

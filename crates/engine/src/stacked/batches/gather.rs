@@ -1,4 +1,4 @@
-//! Reading a batch: bytes to numbers, numbers, or tokens, in the order that the network reads them in.
+//! Gathering a batch of bytes (as numbers), numbers or tokens, in the order in which the network reads them.
 
 use super::examples::{DeviceExamples, Held, Order};
 use super::labels::half;
@@ -205,7 +205,7 @@ mod tests {
     use meshfold_data::{Examples, Input, Scale, Shape};
     use std::sync::Arc;
 
-    /// Holds the batch that `network` reads of `examples` against what the host reads, in the network's order.
+    /// Compares the batch that `network` reads from `examples` with what the host reads, in the network's order.
     fn compare(examples: &Examples, network: &Network) {
         let gpu = gpu();
         let (width, batch) = (examples.width(), UnevenBatch::uneven(5, 0));

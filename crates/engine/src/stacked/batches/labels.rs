@@ -11,9 +11,9 @@ use cubecl::prelude::*;
 pub(crate) struct Labels {
     /// The labels of the examples, or the text that they are windows of.
     pub(crate) words: CubeTensor,
-    /// Where each example begins in the text, `[M]`; no matter if they are no windows.
+    /// Where each example begins in the text, `[M]`; unused unless `windowed`.
     pub(crate) starts: CubeTensor,
-    /// Whether what follows every position of a window is its label.
+    /// Whether examples are windows of a text: the label of a position is the token that follows it.
     pub(crate) windowed: bool,
 }
 

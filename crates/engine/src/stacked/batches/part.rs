@@ -6,8 +6,8 @@ use std::ops::Range;
 
 /// A block of rows of the stack, at one step, and a piece of each row's batch.
 ///
-/// A step's batches are a table: row `i` of the block has its examples' indices at `(entry + i · own) · table`, and how
-/// many there are at `counts[entry + i · own]`.
+/// A step's batches are a table: the indices of row `i` of the block begin at `(entry + i · own) · table`, and their
+/// number is `counts[entry + i · own]`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
     /// First row of the block in the stack.
@@ -26,7 +26,7 @@ pub(crate) struct Part<'a> {
     pub(crate) first_example: usize,
     /// Most examples that the piece has of a row.
     pub(crate) examples: usize,
-    /// Where the losses of the block's first row go: row `i` has as many places as indices from `(losses + i) · table` on.
+    /// Where losses go: those of row `i` begin at `(losses + i) · table`, with one place per index.
     pub(crate) losses: usize,
 }
 
@@ -69,7 +69,7 @@ impl Part<'_> {
     }
 }
 
-/// Examples of the piece that row `row` of the block really has.
+/// The number of examples of the piece that row `row` of the block actually has.
 #[cube]
 pub(crate) fn examples_of(slot: &Slot, counts: &[u32], row: usize) -> usize {
     let count = counts[slot.entry + row * slot.own] as usize;
@@ -94,7 +94,7 @@ pub(crate) struct Tile {
     pub(crate) count: usize,
 }
 
-/// Tile `at` of all rows, where an example has `places` places and a tile `size` of them.
+/// Tile `at` of all rows; an example has `places` places, and a tile has `size` places.
 #[cube]
 pub(crate) fn tile_at(
     slot: &Slot,
@@ -127,14 +127,14 @@ pub(crate) fn has(slot: &Slot, counts: &[u32], at: usize) -> bool {
     has
 }
 
-/// Where the index of example `example` of the piece stands in the table.
+/// Where the table has the index of example `example` of the piece.
 #[cube]
 pub(crate) fn place_of(slot: &Slot, row: usize, example: usize) -> usize {
     (slot.entry + row * slot.own) * slot.table + slot.first_example + example
 }
 
-/// Where the loss of example `example` of the piece goes: in the table's order, so that a batch cut into pieces is summed as
-/// one.
+/// Where the loss of example `example` of the piece goes: in the order of the table, so that the sum does not depend on
+/// how a batch is cut into pieces.
 #[cube]
 pub(crate) fn loss_of(slot: &Slot, row: usize, example: usize) -> usize {
     (slot.losses + row) * slot.table + slot.first_example + example

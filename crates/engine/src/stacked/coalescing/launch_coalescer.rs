@@ -1,8 +1,8 @@
-//! Runs side by side on one GPU, whose local steps are made together: a launch costs as much for one run as for many.
+//! Merges the local steps of several runs on one GPU: a launch costs as much for one run as for many.
 //!
-//! Every run goes its way on a thread of its own. Where it has local steps to make, or models to judge, it waits until the
-//! others have something too or are gone; then what is alike becomes one, the rows of one run after those of another.
-//! Rows know nothing of one another, so that every run has the bits that it has alone.
+//! Every run has a thread of its own. When a run has local steps to make, or models to judge, it waits until each other
+//! run has a request too or has ended. Then compatible requests are carried out as one, with the rows of one run after
+//! those of another. Rows do not affect one another, so that every run has the bits that it has alone.
 
 use super::merged_launch::MergedLaunch;
 use super::shared_examples::SharedExamples;
@@ -50,7 +50,7 @@ pub(crate) struct Participant {
 }
 
 impl LaunchCoalescer {
-    /// A place for one run more.
+    /// Adds a run.
     pub(crate) fn participant(self: &Arc<Self>) -> Participant {
         let mut pending = self.pending();
         let number = pending.next;
@@ -69,12 +69,12 @@ impl LaunchCoalescer {
 }
 
 impl Participant {
-    /// Carries out `request` with those of the others, and gives back what became of it; activations take `bytes` a buffer at
-    /// most.
+    /// Carries out `request` together with those of other runs, and returns it; activations take at most `bytes` per
+    /// buffer.
     ///
     /// # Errors
-    /// Those of the GPU if it fails meanwhile; [`EngineError::Device`] if a run beside this one broke down while it worked
-    /// for all.
+    /// The error of the GPU if it fails meanwhile; [`EngineError::Device`] if another run panicked while it worked for
+    /// all.
     pub(crate) fn carry_out(
         &self,
         request: TrainBatchRequest,
@@ -91,7 +91,7 @@ impl Participant {
         self.answer(ask, |pending| pending.made.remove(&number), gpu, bytes)
     }
 
-    /// The scores of the models of `judging`, which are judged with those of the others. Waits for the device.
+    /// The scores of the models of `judging`, judged together with those of other runs. Waits for the device.
     ///
     /// # Errors
     /// As [`Participant::carry_out`].
@@ -112,7 +112,7 @@ impl Participant {
         self.answer(ask, scores, gpu, bytes)
     }
 
-    /// Asks, and waits for the answer.
+    /// Makes a request, and waits for the answer.
     fn answer<T>(
         &self,
         ask: impl FnOnce(&mut PendingRequests),
@@ -128,7 +128,7 @@ impl Participant {
         let mut pending = lock.map_err(|_| broken())?;
         ask(&mut pending);
         loop {
-            // Whoever comes last works for all.
+            // The last run to make a request works for all.
             if pending.requests.len() + pending.evaluations.len() == pending.members {
                 pending.work(gpu, bytes);
                 self.coalescer.changed.notify_all();
@@ -153,7 +153,7 @@ impl Drop for Participant {
 }
 
 impl PendingRequests {
-    /// Does everything that was asked for. Whoever asked for what fails has the error.
+    /// Carries out all requests. If one fails, its run gets the error.
     fn work(&mut self, gpu: &Gpu, bytes: usize) {
         let (requests, evaluations) = (take(&mut self.requests), take(&mut self.evaluations));
         let asked: Vec<u64> = requests.iter().map(|asked| asked.run).collect();

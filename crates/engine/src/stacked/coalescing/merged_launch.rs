@@ -1,4 +1,4 @@
-//! Requests of several runs carried out as one.
+//! Carries out requests of several runs as one.
 
 use crate::error::EngineError;
 use crate::network::Network;
@@ -25,15 +25,15 @@ type Asked = OfRun<TrainBatchRequest>;
 /// Carries out requests, in memory that is kept for the next.
 #[derive(Debug, Default)]
 pub(crate) struct MergedLaunch {
-    /// With the network that it is for.
+    /// The scratch memory, with the network that it is for.
     scratch: Option<(Arc<Network>, PassScratch)>,
 }
 
 impl MergedLaunch {
-    /// Carries out `requests`, those that are alike as one; activations take `bytes` a buffer at most.
+    /// Carries out `requests`, compatible ones as one; activations take at most `bytes` per buffer.
     ///
     /// # Errors
-    /// Those of a model of the user's own.
+    /// Errors of a user's own model.
     pub(crate) fn carry_out(
         &mut self,
         requests: Vec<Asked>,
@@ -108,7 +108,7 @@ fn places(schedules: &[&BatchSchedule]) -> Vec<Range<usize>> {
     schedules.iter().map(&mut place).collect()
 }
 
-/// The rows of one of the arenas of every request that has it.
+/// The rows of one kind of arena, of every request that has it.
 fn arenas_of<'a>(
     requests: &[&'a TrainBatchRequest],
     of: fn(&Arenas) -> Option<&CubeTensor>,
@@ -122,7 +122,8 @@ fn arenas_of<'a>(
     requests.iter().filter_map(own).collect()
 }
 
-/// What `requests` work on, in arenas of all their `rows` rows. Their models are mixed on the way there: all, or none.
+/// Gathers the arenas of `requests` into arenas of all their `rows` rows. Models that wait for mixing are mixed on the
+/// way; either all wait or none.
 fn gathered<'a>(
     requests: &[&'a TrainBatchRequest],
     rows: usize,
@@ -165,7 +166,7 @@ fn gathered<'a>(
     }
 }
 
-/// Gives every request what has moved in the arenas of all.
+/// Copies what has changed in the common arenas back to every request.
 fn spread(all: &Arenas, requests: &[&TrainBatchRequest], width: usize) {
     if let Some(gradients) = &all.gradients {
         let own = arenas_of(requests, |arenas| arenas.gradients.as_ref());
@@ -180,7 +181,8 @@ fn spread(all: &Arenas, requests: &[&TrainBatchRequest], width: usize) {
     }
 }
 
-/// Requests that can be carried out as one, in the order of their runs, within a buffer of `largest` bytes for the models.
+/// Groups of requests that can be carried out as one, in the order of their runs, with models of at most `largest`
+/// bytes.
 fn groups(requests: Vec<Asked>, largest: u64, bytes: usize) -> Vec<Vec<Asked>> {
     let mut groups: Vec<Vec<Asked>> = Vec::new();
     for asked in requests {
@@ -196,8 +198,8 @@ fn groups(requests: Vec<Asked>, largest: u64, bytes: usize) -> Vec<Vec<Asked>> {
     groups
 }
 
-/// Whether the rows of two requests can step together, with the bits that they have apart and without one waiting for batches
-/// of more than twice its own.
+/// Whether the rows of two requests can step together: with the same bits as alone, and with batches of which the
+/// larger is at most twice the smaller.
 fn go_together(one: &TrainBatchRequest, other: &TrainBatchRequest, bytes: usize) -> bool {
     let held = |request: &TrainBatchRequest| {
         let Arenas {

@@ -1,4 +1,4 @@
-//! Examples on the device that several runs learn from.
+//! Examples on the device that several runs share.
 
 use crate::error::EngineError;
 use crate::network::Network;

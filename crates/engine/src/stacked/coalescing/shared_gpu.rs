@@ -12,11 +12,11 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// An opened GPU as one run has it, with the runs beside that one. Cheap to clone.
+/// An opened GPU for one run, with the other runs that share its launches. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedGpu {
     gpu: Gpu,
-    /// The runs that this one launches with; none if it is alone.
+    /// The runs with which this one shares launches; `None` if it is alone.
     coalescer: Option<Arc<LaunchCoalescer>>,
 }
 
@@ -50,7 +50,7 @@ impl SharedGpu {
         Gpu::open(request).map(Self::from)
     }
 
-    /// This GPU, opened anew if it was lost: as [`Gpu::renewed`]. Runs that went on side by side do so again.
+    /// This GPU, reopened if it was lost, as by [`Gpu::renewed`]. Runs that shared launches do so again.
     pub(crate) fn opened_anew(&self) -> Self {
         let gpu = self.gpu.renewed();
         let device = gpu.memory().device();
@@ -63,13 +63,13 @@ impl SharedGpu {
         Self { gpu, coalescer }
     }
 
-    /// Calls `work` on `most` threads of their own, whose runs step together, and returns when all calls have.
+    /// Calls `work` on each of `most` new threads, whose runs step together. Returns when all calls have returned.
     pub(crate) fn run_side_by_side(&self, most: usize, work: impl Fn(Self) + Sync) {
         if most <= 1 {
             return (0..most).for_each(|_| work(self.clone()));
         }
         let coalescer = Arc::<LaunchCoalescer>::default();
-        // What one thread has written another reads: all give their work to one queue.
+        // All threads use one queue, since one thread reads what another has written.
         let stream = StreamId::current();
         let counted = is_counted();
         let on_queue = |gpu: Self| {
@@ -98,12 +98,12 @@ impl SharedGpu {
         });
     }
 
-    /// The runs beside the one that this is for, if there are any.
+    /// The runs that share launches with this one, if any.
     pub(crate) fn coalescer(&self) -> Option<&Arc<LaunchCoalescer>> {
         self.coalescer.as_ref()
     }
 
-    /// Whether `rows` rows wait with `matrix` until they step with those of other runs.
+    /// Whether mixing `rows` rows with `matrix` waits until they step with those of other runs.
     pub(crate) fn mixes_later(&self, matrix: &Matrix, rows: usize) -> bool {
         let sparse = matches!(matrix.host, HostMixing::Sparse { .. });
         self.coalescer.is_some() && sparse && matrix.rows == rows

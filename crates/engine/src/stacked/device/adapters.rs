@@ -16,7 +16,7 @@ pub(super) fn adapters() -> Vec<WgpuDevice> {
     adapters
 }
 
-/// Where adapters of a type stand among those of others.
+/// The position of the adapter's type in the order of [`adapters`].
 fn order(adapter: &WgpuDevice) -> u8 {
     match adapter.kind {
         WgpuDeviceKind::DiscreteGpu(_) => 0,
@@ -27,8 +27,8 @@ fn order(adapter: &WgpuDevice) -> u8 {
     }
 }
 
-/// The GPU for place `place` of those who share this machine: the GPUs of the same type as that of `request`, such as discrete ones,
-/// are taken in turn from that one on, and again from the first after the last.
+/// The GPU for rank `place` of this machine. Ranks take the GPUs of the same type as that of `request`, such as
+/// discrete ones, in turn from that one on, and start over after the last.
 pub(crate) fn in_turn(request: DeviceRequest, place: usize) -> DeviceRequest {
     match request {
         DeviceRequest::Wgpu(first) => {
@@ -45,7 +45,7 @@ pub(crate) fn in_turn(request: DeviceRequest, place: usize) -> DeviceRequest {
     }
 }
 
-/// The index that comes `place` places after `first` among those of its type; `first`, if there is none.
+/// The index `place` places after `first` among adapters of the same type, in a cycle; `first` if it does not exist.
 fn turn(types: &[u8], first: usize, place: usize) -> usize {
     let alike = |index: &usize| Some(&types[*index]) == types.get(first);
     let alike: Vec<usize> = (0..types.len()).filter(alike).collect();

@@ -1,8 +1,8 @@
 //! Failures of a GPU at work: it is lost, or its driver has no memory left.
 //!
-//! Work is given to a GPU without waiting, so that a failure shows where results are read. There it unwinds to
-//! [`attempt`], which makes an error of it: results are read in the midst of functions that cannot fail, those of other
-//! crates among them.
+//! Work is queued on a GPU without waiting, so that a failure shows only when results are read. This happens inside
+//! functions that cannot return errors, some of them in other crates. So a failure unwinds to [`attempt`], which turns
+//! it into an error.
 
 use crate::error::EngineError;
 use burn_cubecl::CubeDevice;
@@ -17,15 +17,15 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// How often a device that is waited for is asked whether it is still there: a lost one may never answer.
+/// The interval at which a wait checks whether the device is still there: a lost one may never answer.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What befell a device, as its driver has told.
+/// The failures of a device that its driver has reported.
 #[derive(Debug, Clone, Default)]
 struct Told {
     /// Why it is lost, if it is.
     lost: Option<String>,
-    /// What it refused last.
+    /// The last request that it refused.
     refused: Option<Refusal>,
 }
 
@@ -51,7 +51,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Failures {
-    /// Keeps the failures of `device` from now on, which a user knows as `name`.
+    /// Records the failures of `device` from now on; users know it as `name`.
     pub(crate) fn keep(device: CubeDevice, name: String) -> Arc<Self> {
         let failures = Arc::new(Self {
             name,
@@ -61,7 +61,7 @@ impl Failures {
         failures
     }
 
-    /// Those of a device that is open.
+    /// The failures of an open device.
     pub(crate) fn of(device: &CubeDevice) -> Arc<Self> {
         let watched = locked(&WATCHED);
         let found = watched.iter().find(|(watched, _)| watched == device);
@@ -69,10 +69,10 @@ impl Failures {
         failures.clone()
     }
 
-    /// Hears from `device` when it is lost, and what it refuses.
+    /// Registers callbacks for the loss of `device` and for requests that it refuses.
     ///
-    /// The runtime would panic at what is refused. It counts on unwinding, so that nothing is computed from an array that
-    /// there is no memory for, but nobody needs to see it: whoever reads the results is told.
+    /// The runtime panics on a refusal, and relies on unwinding so that nothing is computed from an array without
+    /// memory. The panic itself need not be shown: the failure is reported when results are read.
     pub(crate) fn watch(self: &Arc<Self>, device: &wgpu::Device) {
         let own = self.clone();
         device.set_device_lost_callback(move |kind, reason| {
@@ -105,7 +105,7 @@ impl Failures {
         locked(&self.told).lost.is_some()
     }
 
-    /// Adds to what is said of the loss that the device cannot be opened again.
+    /// Adds to the reason of the loss why the device cannot be opened again.
     pub(crate) fn stay_lost(&self, because: &str) {
         if let Some(reason) = &mut locked(&self.told).lost
             && !reason.contains(because)
@@ -114,7 +114,7 @@ impl Failures {
         }
     }
 
-    /// Forgets what was refused; returns whether anything was.
+    /// Forgets a refusal; returns whether there was one.
     pub(crate) fn forget(&self) -> bool {
         locked(&self.told).refused.take().is_some()
     }
@@ -124,7 +124,7 @@ impl Failures {
         told.lost.is_some() || told.refused.is_some()
     }
 
-    /// The failure as an error; `found` is what reading has come to, if the driver has told nothing.
+    /// The failure as an error; if the driver has reported none, with `found`, the failure of reading.
     fn error(&self, found: &str) -> EngineError {
         let (device, told) = (self.name.clone(), locked(&self.told).clone());
         let no_memory = |text: &str| text.to_lowercase().contains("memory");
@@ -168,14 +168,14 @@ fn one_line(text: &str) -> String {
 }
 
 thread_local! {
-    /// Calls of [`attempt`] that this thread is in.
+    /// The number of calls of [`attempt`] that this thread is in.
     static ATTEMPTS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// A failure on its way to [`attempt`].
 struct Failed(EngineError);
 
-/// Carries out `work`, and makes an error of a failure of the GPU that it meets.
+/// Carries out `work`, and turns a failure of the GPU during it into an error.
 ///
 /// # Errors
 /// [`EngineError::DeviceLost`], [`EngineError::OutOfDeviceMemory`] or [`EngineError::Device`]; those of `work`.
@@ -188,7 +188,7 @@ pub(crate) fn attempt<T, E: From<EngineError>>(
     ATTEMPTS.set(ATTEMPTS.get() - 1);
     outcome.unwrap_or_else(|payload| match payload.downcast::<Failed>() {
         Ok(failed) => Err(failed.0.into()),
-        // The runtime carries what has unwound its own thread to whoever waits for it.
+        // A panic on the runtime's own thread is passed on to the thread that waits for it.
         Err(payload) if Failures::of(device).has_any() => {
             Err(Failures::of(device).error(text_of(&*payload)).into())
         }
@@ -196,10 +196,10 @@ pub(crate) fn attempt<T, E: From<EngineError>>(
     })
 }
 
-/// What `ask` asks `device` for. Waits for the device.
+/// The result of the request `ask` to `device`. Waits for the device.
 ///
 /// # Panics
-/// Where no [`attempt`] is made, if the device has failed.
+/// If the device has failed, outside [`attempt`].
 pub(crate) fn answer<T, F>(device: &CubeDevice, ask: impl FnOnce() -> F) -> T
 where
     F: Future<Output = Result<T, ServerError>>,
@@ -247,7 +247,7 @@ impl Wake for Waiting {
     }
 }
 
-/// What becomes of `future`, unless `given_up` says meanwhile that nothing will.
+/// The output of `future`; `None` if `given_up` returns true first.
 pub(crate) fn wait<F: Future>(future: F, given_up: impl Fn() -> bool) -> Option<F::Output> {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Waiting(thread::current())));
@@ -263,8 +263,8 @@ pub(crate) fn wait<F: Future>(future: F, given_up: impl Fn() -> bool) -> Option<
     }
 }
 
-/// Whether `panic` comes of a GPU that has failed, which the runs that use it tell of: its driver's own threads break down
-/// with it.
+/// Whether `panic` comes from a GPU that has failed: its driver's own threads panic too, but the runs that use the GPU
+/// report the failure.
 pub fn is_told_by_runs(panic: &PanicHookInfo<'_>) -> bool {
     let of_runtime = |file: &str| ["wgpu", "cubecl"].iter().any(|name| file.contains(name));
     let failed = || locked(&WATCHED).iter().any(|(_, known)| known.has_any());
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use cubecl::device::CudaDevice;
 
-    /// A device that there is not.
+    /// A device that does not exist.
     fn watched(index: usize) -> (CubeDevice, Arc<Failures>) {
         let device = CubeDevice::Cuda(CudaDevice::new(index));
         let failures = Failures::keep(device.clone(), format!("cuda:{index}"));

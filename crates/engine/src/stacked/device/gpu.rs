@@ -1,4 +1,4 @@
-//! Opening a GPU. The one door where drivers can fail.
+//! Opening a GPU, and reopening a lost one.
 
 use super::adapters::adapters;
 use super::failures::{self, Failures, answer, wait};
@@ -24,7 +24,7 @@ pub(crate) struct Gpu {
 struct Opened {
     request: DeviceRequest,
     gpu: Gpu,
-    /// What it takes to open it again, if that can be done.
+    /// The setup for opening it again, if that is possible.
     setup: Option<WgpuSetup>,
 }
 
@@ -63,12 +63,12 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// This GPU, opened anew if it was lost. Where that cannot be done it is the lost one, which says so where results are
-    /// read. What lies on a lost GPU stays lost, and is never mixed with what lies on the new one.
+    /// This GPU, reopened if it was lost. If that fails, it is still the lost one, and reading results reports so.
+    /// Arrays on a lost GPU stay lost, and are never mixed with those on the new one.
     pub(crate) fn renewed(&self) -> Self {
         let failures = Failures::of(self.memory.device());
         if failures.forget() {
-            // Arrays of a run that had no room leave pages behind, which this one may need.
+            // A run that ran out of memory leaves pages behind, which this run may need.
             let cleaned = self.attempt(|| {
                 let _ = self.memory.client().memory_cleanup();
                 Ok::<(), EngineError>(())
@@ -92,7 +92,7 @@ impl Gpu {
         earlier.gpu.clone()
     }
 
-    /// Carries out `work`, and makes an error of it if this GPU fails meanwhile.
+    /// Carries out `work`, and turns a failure of this GPU meanwhile into an error.
     ///
     /// # Errors
     /// [`EngineError::DeviceLost`], [`EngineError::OutOfDeviceMemory`] or [`EngineError::Device`] if the GPU failed; those of
@@ -109,17 +109,17 @@ impl Gpu {
         &self.device
     }
 
-    /// What results are bit-identical on: `wgpu/<adapter>/<graphics interface>/<language of kernels>`.
+    /// The device kind on which results are bit-identical: `wgpu/<adapter>/<graphics interface>/<language of kernels>`.
     pub(crate) fn kind(&self) -> String {
         self.kind.clone()
     }
 
-    /// Whether the adapter is a program that plays a GPU on the processor.
+    /// Whether the adapter is software that emulates a GPU on the processor.
     pub(crate) fn is_software(&self) -> bool {
         self.software
     }
 
-    /// Whether kernels are compiled to SPIR-V for it. A build that can do so takes WGSL where a driver lacks what SPIR-V needs.
+    /// Whether kernels are compiled to SPIR-V for it. If the driver lacks what that needs, they are compiled to WGSL.
     pub(crate) fn takes_spirv(&self) -> bool {
         language(&self.memory) == "spirv"
     }
@@ -165,7 +165,7 @@ impl Gpu {
     }
 }
 
-/// What `open` comes to. Drivers and their loaders are the one place where a third party may panic on us.
+/// The result of `open`, with a panic turned into an error: drivers and their loaders may panic.
 fn guarded<T>(open: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let opened = catch_unwind(AssertUnwindSafe(open));
     opened.unwrap_or_else(|_| Err("its driver failed while it was opened".to_owned()))
@@ -204,17 +204,17 @@ fn gpu_of(adapter: &WgpuDevice, setup: &WgpuSetup) -> Gpu {
     }
 }
 
-/// The language that kernels are compiled to: what stands in brackets in the runtime's name, as in `wgpu<wgsl>`.
+/// The language that kernels are compiled to: the part in brackets of the runtime's name, as in `wgpu<wgsl>`.
 fn language(memory: &Memory) -> &'static str {
     let runtime = memory.client().name();
     let bracketed = runtime.split_once('<').map(|(_, language)| language);
     bracketed.map_or(runtime, |language| language.trim_end_matches('>'))
 }
 
-/// Another device of the adapter that `setup` is of, which can do the same.
+/// Another device of the adapter of `setup`, with the same features.
 fn device_of(setup: &WgpuSetup) -> Result<(wgpu::Device, wgpu::Queue), String> {
     const SILENT: &str = "its driver does not answer";
-    // Kernels in SPIR-V need features of the driver that wgpu knows nothing of.
+    // Kernels in SPIR-V need features of the driver that wgpu does not know.
     #[cfg(feature = "vulkan")]
     if setup.backend == wgpu::Backend::Vulkan {
         let asked = cubecl::wgpu::vulkan::try_request_vulkan_device(&setup.adapter);

@@ -24,14 +24,14 @@ pub(crate) fn cubes(client: &Client, cubes: usize, units: u32) -> (CubeCount, Cu
     (count, dim)
 }
 
-/// Units of a cube that has one for each of `columns`, or as many as the device allows.
+/// Units of a cube: one for each of `columns`, or as many as the device allows.
 pub(crate) fn units(client: &Client, columns: usize) -> u32 {
     let most = client.properties().hardware.max_units_per_cube.min(256);
     u32::try_from(columns).unwrap_or(most).clamp(1, most)
 }
 
-/// Floats that the units of a cube may share. None where kernels that share memory would come out invalid: in SPIR-V on software Vulkan,
-/// whose driver lacks `VK_KHR_workgroup_memory_explicit_layout`.
+/// Floats that the units of a cube may share. Zero if kernels with shared memory would be invalid: in SPIR-V on
+/// software Vulkan, whose driver lacks `VK_KHR_workgroup_memory_explicit_layout`.
 pub(crate) fn shared_floats(client: &Client) -> usize {
     let properties = client.properties();
     let software = properties.identity.physical.is_none();
@@ -41,10 +41,10 @@ pub(crate) fn shared_floats(client: &Client) -> usize {
     properties.hardware.max_shared_memory_size / size_of::<f32>()
 }
 
-/// Most arrays of runs side by side that one launch takes.
+/// The most arrays, one per run, that one launch takes.
 const ARRAYS: usize = 16;
 
-/// Arrays that one launch can have beside `others` and its numbers.
+/// How many such arrays one launch can have, besides `others` other arrays and its numbers.
 pub(crate) fn arrays(client: &Client, others: usize) -> usize {
     let most = client.properties().hardware.max_bindings as usize;
     most.saturating_sub(others + 1).clamp(1, ARRAYS)

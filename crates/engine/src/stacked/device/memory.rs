@@ -28,7 +28,7 @@ impl Memory {
         self.client().properties().memory.max_page_size
     }
 
-    /// Bytes of the whole memory, where the driver tells.
+    /// Bytes of the whole memory, if the driver says.
     pub(crate) fn capacity(&self) -> Option<u64> {
         self.client().properties().memory.max_memory()
     }
@@ -63,14 +63,14 @@ impl Memory {
         )
     }
 
-    /// Floats that nothing has been written to: room for a vector at least, as kernels refuse smaller buffers.
+    /// Uninitialised floats; at least one vector, as kernels refuse smaller buffers.
     pub(crate) fn floats(&self, shape: &[usize]) -> CubeTensor {
         let client = self.client();
         let handle = client.empty(size_of::<f32>() * shape.iter().product::<usize>().max(4));
         self.wrap(client, handle, shape, DType::F32)
     }
 
-    /// Words that nothing has been written to.
+    /// Uninitialised words.
     pub(crate) fn words(&self, shape: &[usize]) -> CubeTensor {
         let client = self.client();
         let handle = client.empty(size_of::<u32>() * shape.iter().product::<usize>().max(1));
@@ -91,7 +91,7 @@ impl Memory {
         self.upload(if values.is_empty() { &[0.0] } else { values }, DType::F32)
     }
 
-    /// Copies the rows of a stack to the device, `[R, width]`. For none there is room, of any values.
+    /// Copies the rows of a stack to the device, `[R, width]`. Without rows the buffer is uninitialised.
     pub(crate) fn upload_stack(&self, values: &[f32], width: usize) -> CubeTensor {
         let rows = values.len() / width.max(1);
         if rows == 0 {
@@ -107,7 +107,7 @@ impl Memory {
         self.upload(if values.is_empty() { &[0] } else { values }, DType::U32)
     }
 
-    /// Copies words to the device as they lie in `bytes`, little end first: a whole number of them, at least one.
+    /// Copies words to the device from `bytes`, little-endian: a whole number of words, at least one.
     pub(crate) fn upload_bytes(&self, bytes: &[u8]) -> CubeTensor {
         let client = self.client();
         let handle = client.create_from_slice(bytes);
@@ -119,8 +119,8 @@ impl Memory {
         )
     }
 
-    /// Copies arrays of four-byte numbers, each with its type, to the device in one go, as every copy has what was launched before it
-    /// submitted first. They lie in one buffer, to be read. An empty array becomes one zero.
+    /// Copies arrays of four-byte numbers, each with its type, to the device in one go, because every copy first
+    /// submits all earlier launches. They share one buffer, and must only be read. An empty array becomes one zero.
     pub(crate) fn upload_together(&self, arrays: &[(&[u8], DType)]) -> Vec<CubeTensor> {
         let client = self.client();
         let align = client.properties().memory.alignment.max(16) as usize;
@@ -166,7 +166,7 @@ pub(crate) fn cube<const D: usize>(tensor: Tensor<D>) -> CubeTensor {
     burn_cubecl::kernel::into_contiguous(cube)
 }
 
-/// As [`cube`], with memory that no other tensor shares, to be written to.
+/// As [`cube`], to be written to: no other tensor shares its memory.
 pub(crate) fn cube_mut(tensor: Tensor<2>) -> CubeTensor {
     let cube = cube(tensor);
     if cube.can_mut() { cube } else { cube.copy() }
@@ -185,7 +185,7 @@ pub(crate) fn contiguous<const D: usize>(view: Tensor<D>) -> Tensor<D> {
 /// Reads values back, row-major. Waits for the device.
 ///
 /// # Panics
-/// Where no [`attempt`](super::failures::attempt) is made, if the device has failed.
+/// If the device has failed, outside [`attempt`](super::failures::attempt).
 pub(crate) fn download<E: CubeElement>(tensor: CubeTensor) -> Vec<E> {
     let count = tensor.meta.num_elements();
     let (client, handle) = (&tensor.client, tensor.handle.clone());

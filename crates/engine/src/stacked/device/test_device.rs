@@ -11,7 +11,7 @@ use crate::stacked::gradients::gradient_write::InputGradient;
 use burn::tensor::{Tensor, TensorData};
 use burn_cubecl::tensor::CubeTensor;
 
-/// The first adapter. Tests that open it are ignored unless they are asked for, and fail where there is none.
+/// The first adapter. Tests that open it are ignored by default, and fail if there is none.
 pub(crate) fn gpu() -> Gpu {
     Gpu::open(DeviceRequest::Wgpu(0)).expect("an adapter")
 }
@@ -159,7 +159,7 @@ fn convolution_of(
     (convolution, row)
 }
 
-/// The gradient of a node that kernels send something: what it gave, and what was there before.
+/// A node to which kernels send a gradient: its output, and its gradient before.
 pub(crate) struct SentGradient {
     activations: Vec<f32>,
     before: Vec<f32>,
@@ -184,7 +184,7 @@ impl SentGradient {
         self.before.len()
     }
 
-    /// Holds what `send` leaves behind against `values`, both where it is added to what is there and where the node has
+    /// Compares what `send` leaves with `values`, both when it is added to an earlier gradient and when the node has
     /// ReLU. Examples that a row of `batch` does not have must be left alone.
     pub(crate) fn check(
         &self,

@@ -1,4 +1,4 @@
-//! Random bits of a counter, the same as on the host.
+//! Counter-based random bits, the same as on the host.
 
 use cubecl::prelude::*;
 

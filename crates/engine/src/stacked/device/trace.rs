@@ -1,7 +1,8 @@
-//! What is launched on a GPU and what it must move, counted where kernels are launched.
+//! Counts the launches on a GPU and the bytes that they must move.
 //!
-//! CubeCL tells of every launch of the process, those of burn's own kernels among them, and how long it took. Ours say just before
-//! how many words they must read and write, each once however often a kernel comes back to it; of others only the number is known.
+//! CubeCL reports every launch of the process, also of burn's own kernels, and how long it took. Before each of our
+//! launches we state how many words it must read and write, each counted once however often the kernel accesses it. For
+//! burn's kernels only the number of launches is known.
 
 use cubecl::dry_run::DryRun;
 use cubecl::logging::{LaunchObservation, LaunchObserver, TimingRequest};
@@ -12,10 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Whether anyone listens.
+/// Whether a trace is alive.
 static TRACING: AtomicBool = AtomicBool::new(false);
 
-/// There is one observer to a process: a second trace waits for the first.
+/// A process has one observer of launches, so that a second trace waits for the first.
 static ALONE: Mutex<()> = Mutex::new(());
 
 thread_local! {
@@ -26,7 +27,7 @@ thread_local! {
     static COUNTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Says that the next launch must read and write so many floats or words.
+/// States that the next launch must read and write so many floats or words.
 pub(crate) fn moves(read: usize, written: usize) {
     if TRACING.load(Ordering::Relaxed) {
         NEXT.set(Some((read, written)));
@@ -36,7 +37,7 @@ pub(crate) fn moves(read: usize, written: usize) {
 /// The launches of one kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Launched {
-    /// How the kernel is called, and where.
+    /// The kernel's path and name.
     pub kernel: String,
     /// How often it was launched.
     pub launches: u64,
@@ -44,9 +45,9 @@ pub struct Launched {
     pub bytes_read: u64,
     /// Bytes that it must write; zero if that is not known.
     pub bytes_written: u64,
-    /// How long they took, if the trace runs them.
+    /// How long the launches took, if the trace runs them.
     pub time: Duration,
-    /// How many of them the GPU could not time itself: their time is that of the host, which hands each over and waits for its end.
+    /// How many of them the GPU could not time. Their time is measured on the host, from the launch to its end.
     pub timed_by_host: u64,
 }
 
@@ -66,13 +67,13 @@ pub(crate) fn is_counted() -> bool {
     COUNTED.get()
 }
 
-/// Has this thread, started by another, counted as that one.
+/// Sets whether the launches of this thread are counted, as for the thread that started it.
 pub(crate) fn count_as(counted: bool) {
     COUNTED.set(counted);
 }
 
-/// Counts what this thread launches for as long as it lives, and what it has done side by side. Bytes are those of batches that have
-/// as many examples as there is room for.
+/// While it lives, counts the launches of this thread and of the threads on which it carries out runs. Bytes are those
+/// of full batches.
 #[derive(Debug)]
 pub struct Trace {
     counts: Arc<Counts>,
@@ -100,7 +101,7 @@ impl LaunchObserver for Counts {
         if !COUNTED.get() {
             return;
         }
-        // What a launch of no units was to move is not that of a kernel of burn's.
+        // The words stated for a launch of no units, which is not reported, do not belong to burn's next kernel.
         let (read, written) = NEXT.take().filter(|_| is_ours(kernel)).unwrap_or_default();
         let launched = Launched {
             launches: 1,
@@ -131,8 +132,8 @@ impl LaunchObserver for Counts {
 }
 
 impl Trace {
-    /// Begins to count launches in place of running them: kernels of all threads are compiled, but what they would write stays as it
-    /// was. Waits until no other trace of the process is alive.
+    /// Begins to count launches without running them: kernels of all threads are compiled, but nothing is written.
+    /// Waits until no other trace of the process is alive.
     pub fn begin() -> Self {
         Self::of(false)
     }
@@ -159,7 +160,7 @@ impl Trace {
         }
     }
 
-    /// What was launched since, by kernel, in the order of their names.
+    /// The launches since then by kernel, in the order of names.
     pub fn end(self) -> Vec<Launched> {
         let kernels = self.counts.kernels.lock();
         let kernels = std::mem::take(&mut *kernels.unwrap_or_else(PoisonError::into_inner));
@@ -186,8 +187,8 @@ fn is_ours(kernel: &str) -> bool {
     kernel.starts_with(OURS)
 }
 
-/// `affine::affine` of `meshfold_engine::stacked::layers::dense::affine::affine_kernel::AffineKernel<..>`; of another's
-/// kernel the crate and the last of its names.
+/// `affine::affine` for `meshfold_engine::stacked::layers::dense::affine::affine_kernel::AffineKernel<..>`; for kernels
+/// of other crates, the crate and the last part of the path.
 fn shortened(kernel: &str) -> String {
     let path = kernel.split('<').next().unwrap_or(kernel);
     let names: Vec<&str> = path.split("::").collect();

@@ -1,7 +1,7 @@
-//! Numbers of kernels that were chosen by estimate. A build with the feature `tuning` lets one try others.
+//! Constants of kernels that were chosen by estimate. A build with the feature `tuning` can try others.
 
-/// `chosen`; or what `MESHFOLD_TUNE_` and `name` say in the environment, in a build with the feature `tuning`. Results of such trials may
-/// differ in their last bits.
+/// `chosen`; or with the feature `tuning`, the value of the environment variable `MESHFOLD_TUNE_` + `name`, if it is
+/// set. Results of such trials may differ in their last bits.
 pub(crate) fn tuned(name: &str, chosen: usize) -> usize {
     if cfg!(feature = "tuning") {
         let tried = std::env::var(format!("MESHFOLD_TUNE_{name}")).ok();

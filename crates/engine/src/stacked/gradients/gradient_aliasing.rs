@@ -1,5 +1,5 @@
-//! Which nodes share the gradient buffer of a sum: each summand has the same gradient as the sum, so that there is
-//! nothing to copy.
+//! Which nodes share the gradient buffer of a sum: each summand has the same gradient as the sum, so that a copy may
+//! not be needed.
 
 use crate::network::layer::{Node, Source};
 
@@ -11,8 +11,8 @@ impl Node {
 }
 
 /// Whether the gradient of `source` lies in the gradient buffer of the sum, node `sum`. It does if no other reader has
-/// left one before, ReLU does not mask it, and the other summand, if in the same buffer, is done before the buffer
-/// changes.
+/// written one before, ReLU does not mask it, and the other summand, if in the same buffer, has been processed before
+/// the buffer changes.
 pub(crate) fn is_handed(nodes: &[Node], sum: usize, source: Source) -> bool {
     let Some(added) = nodes[sum].layer.added() else {
         return false;
@@ -97,7 +97,7 @@ mod tests {
         node(Layer::Add(Add { other }), Source::Node(first), true)
     }
 
-    /// What node `sum` hands of its first and its second summand.
+    /// Whether node `sum` shares its gradient buffer with its first and its second summand.
     fn handed(nodes: &[Node], sum: usize) -> [bool; 2] {
         let second = nodes[sum].layer.added().expect("a sum");
         [nodes[sum].source, second].map(|source| is_handed(nodes, sum, source))
@@ -151,7 +151,7 @@ mod tests {
             plain(4, false),
         ];
         assert_eq!(handed(&later, 2), [true, false]);
-        // Of the last node there is no gradient but its output.
+        // The gradient of the last node lies in its output.
         assert_eq!(
             handed(&[first, plain(0, false), sum(1, 0)], 2),
             [false, false]

@@ -3,7 +3,7 @@
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// How a reader of a node writes the gradient that it sends there.
+/// How a reader of a node writes the gradient that it sends to the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct GradientWrite {
     /// Whether another reader has written before, so that this gradient is added.
@@ -12,7 +12,7 @@ pub(crate) struct GradientWrite {
     pub(crate) masked: bool,
 }
 
-/// A node's gradient and what a reader does with it.
+/// A node's gradient and how a reader writes it.
 #[derive(Clone, Copy)]
 pub(crate) struct InputGradient<'a> {
     pub(crate) gradient: &'a CubeTensor,
@@ -24,7 +24,7 @@ pub(crate) struct InputGradient<'a> {
 }
 
 impl InputGradient<'_> {
-    /// Numbers that are read to leave `count` of them.
+    /// How many numbers are read to write `count` numbers.
     pub(crate) fn reads(&self, count: usize) -> usize {
         count * (usize::from(self.write.add) + usize::from(self.write.masked))
     }
@@ -50,7 +50,7 @@ impl<'a> InputGradient<'a> {
         }
     }
 
-    /// The gradient of a node without ReLU that another reader has sent something.
+    /// The gradient of a node without ReLU, to which another reader has written before.
     pub(crate) fn added(gradient: &'a CubeTensor, activations: &'a CubeTensor) -> Self {
         let write = GradientWrite {
             add: true,
@@ -65,7 +65,7 @@ impl<'a> InputGradient<'a> {
     }
 }
 
-/// Leaves the vector `values` at `place` of the gradient.
+/// Writes the vector `values` to `place` of the gradient.
 #[cube]
 pub(crate) fn write_gradients<N: Size>(
     gradient: &mut [Vector<f32, N>],
@@ -90,7 +90,7 @@ pub(crate) fn write_gradients<N: Size>(
     gradient[place] = sums;
 }
 
-/// Leaves `value` at `place` of the gradient.
+/// Writes `value` to `place` of the gradient.
 #[cube]
 pub(crate) fn write_gradient(
     gradient: &mut [f32],

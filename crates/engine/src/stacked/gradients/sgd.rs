@@ -1,4 +1,4 @@
-//! The update of a local step where it is not made as gradients are: one launch over the arena.
+//! The update of a local step after all gradients are written: one launch over the arena.
 
 use crate::stacked::batches::part::{Part, Slot};
 use crate::stacked::device::launch::line;
@@ -99,7 +99,7 @@ pub(crate) enum MomentumFrom {
 }
 
 impl MomentumFrom {
-    /// Floats that are read and written to step `count` parameters along a gradient.
+    /// How many floats are read and written to step `count` parameters along a gradient.
     pub(crate) fn moves(self, count: usize) -> (usize, usize) {
         match self {
             Self::Nothing => (count, count),
@@ -122,7 +122,7 @@ pub(crate) struct SgdUpdate<'a> {
     pub(crate) decay: f32,
     pub(crate) gradients: &'a CubeTensor,
     pub(crate) width: usize,
-    /// What each row of the block has its gradient multiplied by.
+    /// The factor of the gradient of each row of the block.
     pub(crate) scales: Option<&'a CubeTensor>,
     pub(crate) correction: Option<&'a CubeTensor>,
     pub(crate) anchor: Option<(&'a CubeTensor, f32)>,
@@ -130,9 +130,9 @@ pub(crate) struct SgdUpdate<'a> {
 }
 
 impl SgdUpdate<'_> {
-    /// Moves the parameters `range` of `arenas`, of the rows of `part` that have a step to do; `rates` are
-    /// rate and whether there is one, of every entry of the table. `range` begins at a vector, and what follows it up to the
-    /// next one is padding.
+    /// Updates the parameters `range` of `arenas`, for the rows of `part` that have a step to do. `rates` has, for
+    /// every entry of the table, the rate and whether there is a step. `range` begins at a vector, and from its end to
+    /// the next vector there is padding.
     pub(crate) fn launch_on(
         &self,
         range: Range<usize>,

@@ -1,5 +1,5 @@
-//! Where the gradient of a layer goes: into the arena of gradients, or, where it is whole and nothing else acts on it,
-//! straight into velocity and weights while it is in registers.
+//! Where the gradient of a layer goes: into the arena of gradients; or, if it is complete and nothing else acts on it,
+//! directly into velocity and weights while it is in registers.
 
 use super::sgd::{MomentumFrom, SgdUpdate, SteppedArenas, advance};
 use crate::stacked::batches::part::Part;
@@ -13,14 +13,14 @@ use std::ops::Range;
 pub(crate) enum GradientAction {
     /// Writes it.
     Write,
-    /// Goes on from what is there.
+    /// Adds it to what is there.
     Add,
     /// Steps along it.
     Step(MomentumFrom),
 }
 
 impl GradientAction {
-    /// Where the velocity comes from, if it steps.
+    /// Where the velocity comes from, if the action is a step.
     pub(crate) fn step(self) -> Option<MomentumFrom> {
         match self {
             Self::Step(from) => Some(from),
@@ -36,7 +36,7 @@ pub(crate) struct StepAt {
     pub(crate) decay: f32,
 }
 
-/// What a chain of sums begins with: what is at `place` where the gradient is added to, else zero.
+/// The initial value of a chain of sums: what is at `place` if the gradient is added to it, else zero.
 #[cube]
 pub(crate) fn chain_start<N: Size>(
     gradients: &mut [Vector<f32, N>],
@@ -50,7 +50,7 @@ pub(crate) fn chain_start<N: Size>(
     sum
 }
 
-/// Leaves the `gradient` of the parameters at `place`, which belong to entry `entry` of the table.
+/// Stores the `gradient` of the parameters at `place`, or steps along it; they belong to entry `entry` of the table.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn store_or_step<N: Size>(
@@ -84,8 +84,8 @@ pub(crate) fn store_or_step<N: Size>(
     }
 }
 
-/// As [`store_or_step`], of the parameters at `first` and `apart` vectors on, one for each of `all` gradients: everything is read before
-/// anything is written, so that the unit waits for memory once.
+/// As [`store_or_step`], for `all` gradients, of parameters from `first` on, `apart` vectors apart. Everything is read
+/// before anything is written, so that the unit waits for memory once.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn store_or_step_all<N: Size>(
@@ -135,7 +135,7 @@ pub(crate) fn store_or_step_all<N: Size>(
     }
 }
 
-/// How a step goes that nothing but momentum and decay acts on.
+/// A step with momentum and decay alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StepRule {
     pub(crate) momentum: f32,
@@ -146,7 +146,7 @@ pub(crate) struct StepRule {
 /// A sink for the gradients of all layers. Arenas are `[R, width]`.
 #[derive(Debug, Clone)]
 pub(crate) struct GradientSink {
-    /// Unless it steps; of layers that cannot step at once, in any case.
+    /// The arena of gradients; when stepping, only for layers that cannot step at once.
     pub(crate) gradients: CubeTensor,
     pub(crate) models: CubeTensor,
     pub(crate) velocities: CubeTensor,
@@ -159,7 +159,7 @@ pub(crate) struct GradientSink {
 }
 
 impl GradientSink {
-    /// Into `gradients`.
+    /// A sink that writes to `gradients`.
     pub(crate) fn writing(gradients: &CubeTensor, width: usize) -> Self {
         // What a kernel does not use is stood in for by a vector of its own: a buffer that a kernel writes to must not be
         // bound twice.
@@ -176,7 +176,7 @@ impl GradientSink {
         }
     }
 
-    /// Into `arenas`, by way of `gradients` where a layer cannot step at once.
+    /// A sink that steps `arenas`; layers that cannot step at once write to `gradients` first.
     pub(crate) fn stepping(
         rule: StepRule,
         gradients: &CubeTensor,
@@ -228,7 +228,7 @@ impl GradientSink {
         }
     }
 
-    /// Makes the step of the parameters `range` of each row whose gradient had to be written first.
+    /// Steps the parameters `range` of each row, whose gradient had to be written first.
     pub(crate) fn catch_up(&self, range: Range<usize>, part: &Part<'_>) {
         let Some(momentum_from) = self.action.step() else {
             return;

@@ -1,4 +1,4 @@
-//! The sum of what two nodes give, and the backward pass to each.
+//! The sum of two nodes' outputs, and the backward pass to each.
 
 use super::relu::rectified_one;
 use super::{Backward, Forward, StackedLayer};
@@ -64,7 +64,7 @@ impl StackedLayer for Add {
         sum.launch(forward.flow.part, forward.outputs);
     }
 
-    /// Nodes hand the gradient by a sum on themselves.
+    /// Does nothing: the pass itself sends the gradient of a sum on.
     fn backward(&self, _: &Backward<'_>) {}
 }
 

@@ -1,10 +1,10 @@
-//! The gradient by the bias of a dense or convolutional layer.
+//! The gradient with respect to the bias of a dense or convolutional layer.
 
 use super::layer::LayerAt;
 use crate::stacked::gradients::sink::{GradientAction, StepAt, chain_start, store_or_step};
 use cubecl::prelude::*;
 
-/// The gradient by one vector of a bias: the sum of `deltas` over the places `from..to` of a row.
+/// The gradient with respect to one vector of a bias: the sum of `deltas` over the places `from..to` of a row.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn bias_gradient<N: Size>(

@@ -1,4 +1,4 @@
-//! Convolutions: the forward product, the gradient by the input, and the gradient by the weights.
+//! Convolutions: the forward product, and the gradients with respect to the input and to the weights.
 
 pub(crate) mod convolve;
 pub(crate) mod convolve_delta;

@@ -1,4 +1,4 @@
-//! Dense layers: the forward product, the gradient by the input, and the gradient by the weights.
+//! Dense layers: the forward product, and the gradients with respect to the input and to the weights.
 
 pub(crate) mod affine;
 mod affine_narrow;
@@ -33,7 +33,7 @@ impl StackedLayer for Dense {
 }
 
 impl Forward<'_> {
-    /// Writes the product of what is read with `layer` to `outputs`.
+    /// Writes the product of the inputs with `layer` to `outputs`.
     pub(super) fn multiply(&self, layer: &Dense, relu: bool, outputs: &CubeTensor) {
         let StackArena { models, width } = self.flow.arena();
         let product = Affine {
@@ -49,14 +49,14 @@ impl Forward<'_> {
 }
 
 impl Backward<'_> {
-    /// Sends the gradient `above` by what `layer` gave on to what was read.
+    /// Given the gradient `above` with respect to the output of `layer`, sends on that with respect to the input.
     pub(super) fn send(&self, layer: &Dense, above: &CubeTensor) {
         if let Some(below) = &self.below {
             delta(self.flow.arena(), layer, above, below, self.flow.part);
         }
     }
 
-    /// Brings the gradient of `layer`, whose outputs stand `skip` places after their inputs, to the sink.
+    /// Writes the gradient of `layer` to the sink; its outputs are `skip` places after their inputs.
     pub(super) fn keep(
         &self,
         layer: &Dense,

@@ -37,7 +37,7 @@ fn dropout_kernel(
     outputs[ABSOLUTE_POS] = select(bits < threshold, 0.0f32, value * scale);
 }
 
-/// What the steps of a table leave out.
+/// The dropout masks of the steps of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DropoutMasks<'a> {
     /// The key of every entry of the table, two words each.
@@ -45,7 +45,7 @@ pub(crate) struct DropoutMasks<'a> {
 }
 
 impl DropoutMasks<'_> {
-    /// Multiplies `outputs` `[rows, examples, units]` of the layer `of` by what its units are worth.
+    /// Multiplies `outputs` `[rows, examples, units]` of the layer `of` by its dropout mask.
     pub(crate) fn apply(&self, of: LeftOut, outputs: &CubeTensor, units: usize, part: &Part<'_>) {
         let (count, dim) = line(&outputs.client, part.rows * part.examples * units);
         moves(part.places() * units, part.places() * units);

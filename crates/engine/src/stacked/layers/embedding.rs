@@ -1,4 +1,4 @@
-//! A vector for every token of all rows.
+//! Embeddings: a vector for every token of all rows.
 
 use super::embedding_gradient::{EmbeddingGradient, strings};
 use super::{Backward, Forward, Stackable, StackedLayer};
@@ -72,7 +72,7 @@ impl Stackable for Embedding {
     }
 }
 
-/// An embedding, and how the positions of each token are strung together.
+/// An embedding, and the linked lists of the positions of each token.
 #[derive(Debug)]
 struct StackedEmbedding {
     embedding: Embedding,

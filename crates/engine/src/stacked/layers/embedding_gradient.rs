@@ -1,8 +1,8 @@
-//! The gradient by the vectors of tokens: the sum over a token's positions, in their order.
+//! The gradient with respect to the vectors of tokens: the sum over a token's positions, in order.
 //!
-//! Positions of one token are strung together first, so that one unit can walk along them: no two units add to one
-//! number, and tokens that do not occur cost nothing but their zeros.
-// Kernels do not break off a condition: what may lie outside is asked for first, by a branch of its own.
+//! The positions of each token are first linked into a list, along which one unit walks: no two units add to the same
+//! number, and tokens that do not occur only cost writing zeros.
+// Conditions in kernels do not short-circuit: bounds are checked first, in a branch of their own.
 #![allow(clippy::if_same_then_else)]
 
 use super::embedding::{EmbeddingAt, argument};
@@ -126,7 +126,7 @@ pub(crate) struct EmbeddingGradient<'a> {
     pub(crate) embedding: &'a Embedding,
     /// `[rows, examples, positions]`.
     pub(crate) tokens: &'a CubeTensor,
-    /// The gradient by the vectors, `[rows, examples, positions, width]`.
+    /// The gradient with respect to the vectors, `[rows, examples, positions, width]`.
     pub(crate) deltas: &'a CubeTensor,
     /// `[rows, examples, positions, 2]`, written over.
     pub(crate) strings: &'a CubeTensor,
@@ -139,8 +139,8 @@ pub(crate) fn strings(memory: &Memory, embedding: &Embedding, shape: BlockShape)
 }
 
 impl EmbeddingGradient<'_> {
-    /// Brings the gradient of the layer to `sink`. What other tokens than the batch's have moves too, so that a step is made
-    /// of the whole block at last.
+    /// Writes the gradient of the layer to `sink`. A step also changes the vectors of tokens that are not in the batch,
+    /// so that it is made last, for the whole block.
     pub(crate) fn launch(&self, sink: &GradientSink, part: &Part<'_>) {
         let (gradients, width, embedding) = (&sink.gradients, sink.width, self.embedding);
         let client = &gradients.client;

@@ -1,5 +1,5 @@
-//! Group normalisation of all rows: `y = (x − mean) / √(variance + ε) · w[c] + b[c]`, mean and variance being those of
-//! an example's group of channels.
+//! Group normalisation of all rows: `y = (x − mean) / √(variance + ε) · w[c] + b[c]`, with the mean and variance of an
+//! example's group of channels.
 //!
 //! A cube of units holds one group of one example: each unit sums a share of its numbers, and the shares are added in
 //! order, so that sums depend on the shape alone.
@@ -60,7 +60,7 @@ fn sum_of_lanes<N: Size>(values: Vector<f32, N>) -> f32 {
     sum
 }
 
-/// The sum of what the units of a cube have, for all of them.
+/// The sum of `own` over the units of a cube; all units get it.
 #[cube]
 pub(crate) fn sum_of_cube(own: f32, shares: &mut Shared<[f32]>, #[comptime] units: usize) -> f32 {
     shares[UNIT_POS as usize] = own;
@@ -176,7 +176,7 @@ impl StackedLayer for StackedNorm {
     }
 }
 
-/// What a normalisation keeps of a pass for the backward pass.
+/// What a normalisation keeps for the backward pass.
 #[derive(Debug)]
 pub(crate) struct Norms {
     /// Two sums of gradients per channel on the backward pass, those of a vector of channels side by side: `[rows, examples, channels / vector, 2,
@@ -275,7 +275,7 @@ mod tests {
             let (batch, size) = (UnevenBatch::uneven(3, 1), norm.grid.size());
             let all = 1 + batch.rows();
             let models = numbers(all * width, 1);
-            // A mean far from zero, which squares alone would lose the deviations of.
+            // A mean far from zero: a variance from sums of squares would lose the deviations.
             let x: Vec<f32> = numbers(batch.rows() * 3 * size, 2)
                 .iter()
                 .map(|value| value + 30.0)

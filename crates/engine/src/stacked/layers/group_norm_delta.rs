@@ -14,8 +14,9 @@ use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Each cube goes back through one group of one example: `Σ δ` and `Σ δ · x̂` of each of its channels, from them
-/// `mean(g)` and `mean(g · x̂)`, and the gradient by each of its inputs. The sums of a vector of channels stand side by side.
+/// Each cube computes the backward pass of one group of one example: `Σ δ` and `Σ δ · x̂` of each of its channels, from
+/// them `mean(g)` and `mean(g · x̂)`, and the gradient with respect to each input. The sums of a vector of channels are
+/// side by side.
 #[cube(launch)]
 fn delta_kernel<N: Size>(
     models: &[Vector<f32, N>],
@@ -111,8 +112,8 @@ fn delta_kernel<N: Size>(
     }
 }
 
-/// Each unit holds the gradients by the factors and the offsets of a vector of channels. Where they are added to, the chains over the
-/// examples go on from what is there.
+/// Each unit holds the gradients with respect to the factors and the offsets of a vector of channels. If the sink adds,
+/// the chains over the examples continue from what is there.
 #[cube(launch)]
 fn gradient_kernel<N: Size>(
     sums: &[Vector<f32, N>],
@@ -168,18 +169,18 @@ fn gradient_kernel<N: Size>(
     );
 }
 
-/// What comes back to a normalisation.
+/// The backward pass of a normalisation.
 pub(crate) struct NormDelta<'a> {
     pub(crate) norm: &'a GroupNorm,
-    /// What it was given, `[rows, examples, places, channels]`.
+    /// Its inputs, `[rows, examples, places, channels]`.
     pub(crate) inputs: &'a CubeTensor,
-    /// The gradient by what it gave, of the same shape.
+    /// The gradient with respect to its outputs, of the same shape.
     pub(crate) above: &'a CubeTensor,
 }
 
 impl NormDelta<'_> {
-    /// Sends the gradient to `below` after the forward pass that `norms` kept, and sums up what the layer's own gradient
-    /// needs.
+    /// Sends the gradient to `below`, given the `norms` of the forward pass, and stores the sums for the layer's own
+    /// gradient.
     pub(crate) fn send(
         &self,
         norms: &Norms,
@@ -215,7 +216,7 @@ impl NormDelta<'_> {
         );
     }
 
-    /// Brings the gradients of the layer to `sink`, once they are summed up.
+    /// Writes the gradients of the layer to `sink`, after [`NormDelta::send`].
     pub(crate) fn outer(&self, norms: &Norms, sink: &GradientSink, part: &Part<'_>) {
         let (client, channels) = (&norms.channels.client, self.norm.grid.channels);
         let n = vector_of(self.norm);
@@ -251,7 +252,8 @@ mod tests {
     };
     use crate::stacked::layers::group_norm::Normalise;
 
-    /// Gradient by the input of one example, and by the factor of the channel of every number, in double precision.
+    /// For one example, the gradient with respect to the input, and for every number its term of the gradient with
+    /// respect to its channel's factor; in double precision.
     fn oracle(norm: &GroupNorm, model: &[f32], x: &[f32], above: &[f32]) -> (Vec<f32>, Vec<f32>) {
         let channels = norm.grid.channels;
         let (mut delta, mut weighted) = (vec![0.0; x.len()], vec![0.0; x.len()]);

@@ -10,7 +10,7 @@ pub(crate) struct LayerAt {
     pub(crate) width: usize,
     /// First vector of the weight `[inputs, outputs]`.
     pub(crate) weight: usize,
-    /// First vector of the bias `[outputs]`; no matter if there is none.
+    /// First vector of the bias `[outputs]`; unused if there is none.
     pub(crate) bias: usize,
     /// Rows of the weight.
     pub(crate) inputs: usize,

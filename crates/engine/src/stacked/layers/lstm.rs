@@ -1,8 +1,8 @@
 //! The positions of a recurrent layer of all rows: `(i, f, g, o) += h_{t−1} · U`, `c_t = σ(f) c_{t−1} + σ(i) tanh(g)`,
 //! `h_t = σ(o) tanh(c_t)`.
 //!
-//! A cube of units goes through all positions of some examples, its units waiting for each other after each: one launch
-//! does for a layer.
+//! A cube goes through all positions of some examples, and its units wait for each other after each position. So a
+//! layer needs one launch.
 
 use super::lstm_staged::{Staging, lstm_staged_kernel};
 use super::{Backward, Forward, Stackable, StackedLayer};
@@ -16,7 +16,8 @@ use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Most examples whose gates a unit keeps in registers: each cube reads all weights at every position, so that fewer cubes read less.
+/// The most examples whose gates a unit keeps in registers. Each cube reads all weights at every position, so that
+/// fewer cubes read less.
 const TILE: usize = 5;
 
 /// A recurrent layer in the arena, in vectors.
@@ -115,8 +116,8 @@ pub(crate) struct StateAt {
     pub(crate) column: usize,
 }
 
-/// One vector of the state of `tile` examples, all four gates of each; every gate is one chain over the state before. The
-/// gates are left as they were applied.
+/// Computes one vector of the state of `tile` examples, with all four gates of each; every gate is one chain over the
+/// state before. The gates are stored after their nonlinearities.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn state_of<N: Size>(
@@ -211,7 +212,7 @@ struct StackedLstm {
 }
 
 impl StackedLayer for StackedLstm {
-    /// The product with what the layer reads at all positions, then position after position.
+    /// Computes the product with the inputs at all positions, then goes position by position.
     fn forward(&self, forward: &Forward<'_>) {
         let [product, _] = products(&self.lstm);
         forward.multiply(&product, false, &self.recurrence.gates);
@@ -234,8 +235,8 @@ impl StackedLayer for StackedLstm {
 /// What a recurrent layer keeps of a pass for the backward pass.
 #[derive(Debug)]
 pub(crate) struct Recurrence {
-    /// `[rows, examples, positions, 4, hidden]`: the gates, and after the backward pass the gradient by what they were before
-    /// they were applied.
+    /// `[rows, examples, positions, 4, hidden]`: the gates after their nonlinearities; after the backward pass, the
+    /// gradient with respect to the gates before their nonlinearities.
     pub(crate) gates: CubeTensor,
     /// `[rows, examples, positions, hidden]`.
     pub(crate) cells: CubeTensor,
@@ -243,7 +244,7 @@ pub(crate) struct Recurrence {
     pub(crate) carried: CubeTensor,
 }
 
-/// The product of a layer with what it reads, and that with its own state.
+/// The product of a layer with its input, and that with its own state.
 pub(crate) fn products(lstm: &Lstm) -> [Dense; 2] {
     let product = |inputs, weight, bias| Dense {
         inputs,
@@ -271,8 +272,8 @@ impl Recurrence {
         }
     }
 
-    /// Goes through the positions, the gates holding the product with what the layer reads; writes `states`
-    /// `[rows, examples, positions, hidden]`.
+    /// Goes through the positions and writes `states` `[rows, examples, positions, hidden]`. The gates must hold the
+    /// product with the input.
     pub(crate) fn forward(
         &self,
         StackArena { models, width }: StackArena<'_>,
@@ -335,7 +336,7 @@ mod tests {
         LSTM_EXAMPLES, UnevenBatch, expect_close, gpu, lstms, numbers, stacked,
     };
 
-    /// Gates, cells and states of one example whose gates hold the product with what the layer reads.
+    /// Gates, cells and states of one example whose gates hold the product with the input.
     fn oracle(lstm: &Lstm, model: &[f32], gates: &mut [f32]) -> (Vec<f32>, Vec<f32>) {
         let hidden = lstm.hidden;
         let (mut cell, mut state) = (vec![0.0; hidden], vec![0.0; hidden]);

@@ -1,5 +1,6 @@
-//! The backward pass through the positions of a recurrent layer, as [`super::lstm`] goes forward: with `δh = δ + δ'(i, f, g, o) · Uᵀ`, the second being that of
-//! the position after, `δc = δh · o · (1 − tanh² c) + δc' · f'`, and from both the gradients by the gates.
+//! The backward pass through the positions of a recurrent layer; for the forward pass see [`super::lstm`]. With primes
+//! for the position after, `δh = δ + δ'(i, f, g, o) · Uᵀ` and `δc = δh · o · (1 − tanh² c) + δc' · f'`; both give the
+//! gradient with respect to the gates.
 
 use super::lstm::{LstmAt, Recurrence, StateAt, argument, tanh};
 use super::lstm_delta_staged::{StagingBack, lstm_delta_staged_kernel};
@@ -13,11 +14,12 @@ use crate::stacked::layers::transpose::Transpose;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Examples whose sums a unit keeps in registers: with one there are more cubes, and that counts for more than how often weights are
-/// read.
+/// Examples whose sums a unit keeps in registers. With one there are more cubes, which matters more than how often
+/// weights are read.
 const TILE: usize = 1;
 
-/// Each cube takes `tile` examples of a row back through the positions, each of its units some vectors of their states.
+/// Each cube takes `tile` examples of a row through the positions in reverse, each of its units some vectors of their
+/// states.
 #[cube(launch)]
 fn lstm_delta_kernel<N: Size>(
     transposed: &[Vector<f32, N>],
@@ -56,8 +58,8 @@ fn lstm_delta_kernel<N: Size>(
     }
 }
 
-/// One vector of the state of `tile` examples: the gradients by all gates of the position after times the weight;
-/// then the gates.
+/// For one vector of the state of `tile` examples: multiplies the gate gradients of the position after with the weight,
+/// and computes the gate gradients from this.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn gates_of<N: Size>(
@@ -126,8 +128,8 @@ fn gates_of<N: Size>(
 }
 
 impl Recurrence {
-    /// Goes back through the positions, `above` `[rows, examples, positions, hidden]` being the gradient by the states;
-    /// leaves the gradient by what the gates were before they were applied in their place.
+    /// Goes through the positions in reverse, given `above` `[rows, examples, positions, hidden]`, the gradient with
+    /// respect to the states. Replaces the gates by the gradient with respect to the gates before their nonlinearities.
     pub(crate) fn backward(
         &self,
         arena: StackArena<'_>,
@@ -195,7 +197,7 @@ mod tests {
         LSTM_EXAMPLES, UnevenBatch, expect_close, gpu, lstms, numbers, stacked,
     };
 
-    /// Replaces the gates of one example by the gradient by what they were before they were applied.
+    /// Replaces the gates of one example by the gradient with respect to the gates before their nonlinearities.
     fn oracle(lstm: &Lstm, model: &[f32], cells: &[f32], above: &[f32], gates: &mut [f32]) {
         let hidden = lstm.hidden;
         let weights = &model[lstm.hidden_weight.clone()];

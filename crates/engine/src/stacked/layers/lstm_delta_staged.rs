@@ -1,5 +1,5 @@
-//! The backward pass through the positions of a recurrent layer as in [`super::lstm_delta`], with the gradients by the gates of the position
-//! after in memory that the units of a cube share.
+//! The backward pass through the positions of a recurrent layer as in [`super::lstm_delta`], with the gate gradients of
+//! the position after in memory that the units of a cube share.
 
 use super::lstm::{LstmAt, tanh};
 use super::lstm_staged::{TILE, UNITS, add_products_of_state};
@@ -10,7 +10,7 @@ use crate::stacked::layers::product::share;
 use cubecl::client::Client;
 use cubecl::prelude::*;
 
-/// How a cube goes back through the positions.
+/// How a cube goes through the positions in reverse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct StagingBack {
     /// Examples of a cube.
@@ -24,7 +24,7 @@ pub(super) struct StagingBack {
 }
 
 impl StagingBack {
-    /// That of `examples` examples whose state has `hidden` numbers; none if they do not fit.
+    /// The staging for `examples` examples whose state has `hidden` numbers; `None` if they do not fit.
     pub(super) fn of(client: &Client, hidden: usize, examples: usize) -> Option<Self> {
         let most = (client.properties().hardware.max_units_per_cube as usize).min(UNITS);
         let parts = if 2 * hidden <= UNITS { 8 } else { 4 };
@@ -51,14 +51,14 @@ impl StagingBack {
         self.columns * self.parts
     }
 
-    /// Vectors that the units share: all gradients by the gates, or all parts of the sums that are handed over.
+    /// Vectors that the units share: all gate gradients, or all parts of the sums that are handed over.
     fn shared(&self) -> usize {
         (self.tile * 4).max(self.parts * self.handed) * self.columns
     }
 }
 
-/// Each cube takes the examples of a tile of a row back through the positions. A unit makes a part of the sums of one vector of the state of
-/// all its examples; then all units make the gradients by the gates.
+/// Each cube takes the examples of a tile of a row through the positions in reverse. A unit computes a part of the sums
+/// of one vector of the state of all its examples; then all units compute the gate gradients.
 #[cube(launch)]
 pub(super) fn lstm_delta_staged_kernel<N: Size>(
     transposed: &[Vector<f32, N>],
@@ -83,7 +83,8 @@ pub(super) fn lstm_delta_staged_kernel<N: Size>(
     let column = unit % columns;
     let weights = row * width * N::value() * columns + column;
     let last = lstm.positions - 1;
-    // The gradients by the gates of the position after, `[tile, 4, columns]`; between that parts of sums, `[parts, handed, columns]`.
+    // The gate gradients of the position after, `[tile, 4, columns]`; in between, parts of sums, `[parts, handed,
+    // columns]`.
     let mut shared = Shared::<[Vector<f32, N>]>::new_slice(comptime!(staging.shared()));
     for step in 0..lstm.positions {
         let position = last - step;

@@ -9,7 +9,7 @@ use crate::stacked::layers::product::share;
 use cubecl::client::Client;
 use cubecl::prelude::*;
 
-/// Most examples of a cube. Each cube reads all weights at every position, so that fewer cubes read less.
+/// The most examples of a cube. Each cube reads all weights at every position, so that fewer cubes read less.
 pub(super) const TILE: usize = 10;
 
 /// Most units of a cube: each keeps the sums of a vector for all examples of the cube in registers.
@@ -29,7 +29,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// That of `examples` examples whose state has `hidden` numbers; none if they do not fit.
+    /// The staging for `examples` examples whose state has `hidden` numbers; `None` if they do not fit.
     pub(super) fn forward(client: &Client, hidden: usize, examples: usize) -> Option<Self> {
         let most = (client.properties().hardware.max_units_per_cube as usize).min(UNITS);
         let parts = if 2 * hidden <= UNITS { 2 } else { 1 };
@@ -48,14 +48,14 @@ impl Staging {
         })
     }
 
-    /// Units of a cube on the way forward.
+    /// Units of a cube in the forward pass.
     pub(super) fn units(&self) -> usize {
         4 * self.columns * self.parts
     }
 }
 
-/// Each cube takes the examples of a tile of a row through the positions. A unit makes the sums of one vector of one gate, or a part of
-/// them, of all its examples; then all units apply the gates.
+/// Each cube takes the examples of a tile of a row through the positions. A unit computes the sums, or a part of them,
+/// of one vector of one gate for all its examples; then all units apply the gates.
 #[cube(launch)]
 pub(super) fn lstm_staged_kernel<N: Size>(
     models: &[Vector<f32, N>],
@@ -150,9 +150,9 @@ pub(super) fn lstm_staged_kernel<N: Size>(
     }
 }
 
-/// Adds to the sums of `tile` examples the vectors `begin` to `end` of their shared inputs, which have `columns` vectors each, times
-/// weights, whose rows have `width` vectors and begin for this unit at `first`. Every sum is one chain. The weights of the next vector are
-/// on their way while one is multiplied.
+/// Adds to the sums of `tile` examples the products of the vectors `begin` to `end` of their shared inputs, which have
+/// `columns` vectors each, with the weights, whose rows have `width` vectors and begin for this unit at `first`. Every
+/// sum is one chain. The weights of the next vector are loaded while one is multiplied.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn add_products_of_state<N: Size>(

@@ -1,4 +1,4 @@
-//! The largest number of each window of all rows, and the backward pass to where it stood.
+//! The largest number of each window of all rows, and the backward pass to its place.
 
 use super::relu::rectified;
 use super::window::{self, WindowAt, place_at};
@@ -13,7 +13,7 @@ use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, wr
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Each unit finds the first of the largest numbers of one window in each of a vector of channels, and notes its place.
+/// Each unit finds, for one window and one vector of channels, the first largest number of each channel and its place.
 #[cube(launch)]
 fn max_pool_kernel<N: Size>(
     inputs: &[Vector<f32, N>],
@@ -56,7 +56,7 @@ fn max_pool_kernel<N: Size>(
     chosen[ABSOLUTE_POS] = found;
 }
 
-/// The windows over `at` of a line with its border: one more than the last of `positions`, and the first.
+/// The positions whose windows cover `at` of a line with its border: one more than the last, and the first.
 #[cube]
 fn over(at: usize, size: usize, stride: usize, positions: usize) -> (usize, usize) {
     let last = at / stride + 1;
@@ -68,9 +68,10 @@ fn over(at: usize, size: usize, stride: usize, positions: usize) -> (usize, usiz
     (end, select(begin < end, begin, end))
 }
 
-/// Each unit gathers what comes back to one place in a vector of channels from the windows over it, the last first. Behind ReLU nothing
-/// comes from a window whose largest number is zero: `given` is then what the windows gave, which is less to read than what
-/// they were given. Where another gradient was left before, `given` is that.
+/// Each unit gathers the gradient of one place and one vector of channels from the windows over it, in descending
+/// order. If the input comes from a ReLU and no other reader has written a gradient, a window whose largest number is
+/// zero sends nothing: `given` is then the output, which is less to read than the input. Otherwise `given` is the
+/// input.
 #[cube(launch)]
 fn max_pool_delta_kernel<N: Size>(
     above: &[Vector<f32, N>],
@@ -139,7 +140,7 @@ impl Stackable for MaxPool {
     }
 }
 
-/// Maxima, and where they stood, of the shape of what they give.
+/// Maxima, and the places that they came from, in the shape of the output.
 #[derive(Debug)]
 struct StackedPool {
     pool: MaxPool,
@@ -179,8 +180,8 @@ pub(crate) struct Maxima<'a> {
 }
 
 impl Maxima<'_> {
-    /// Writes the largest numbers to `outputs` `[rows, examples, positions, channels]`, and to `chosen`, of the same shape, one
-    /// more than the place where each stood, zero for a window that lies beyond the border.
+    /// Writes the largest numbers to `outputs` `[rows, examples, positions, channels]`, and one more than the place of
+    /// each to `chosen`, of the same shape; zero for a window that lies beyond the border.
     pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor, chosen: &CubeTensor) {
         let (pool, client) = (self.pool, &self.inputs.client);
         let n = vector_size(pool.output.channels);
@@ -206,10 +207,10 @@ impl Maxima<'_> {
     }
 }
 
-/// What comes back to maxima.
+/// The backward pass of maxima.
 pub(crate) struct MaximaDelta<'a> {
     pub(crate) pool: &'a MaxPool,
-    /// The gradient by what they gave, `[rows, examples, positions, channels]`.
+    /// The gradient with respect to their outputs, `[rows, examples, positions, channels]`.
     pub(crate) above: &'a CubeTensor,
     /// What [`Maxima::launch`] wrote.
     pub(crate) chosen: &'a CubeTensor,

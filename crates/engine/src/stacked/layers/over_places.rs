@@ -1,5 +1,5 @@
-//! Layers that make one vector of all places of an example: the mean over a grid, the last position of a sequence; and the
-//! backward pass.
+//! Layers that reduce all places of an example to one vector, the mean over a grid or the last position of a sequence;
+//! and their backward pass.
 
 use super::relu::rectified_one;
 use super::{Backward, Forward, StackedLayer};
@@ -11,7 +11,7 @@ use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, wr
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// What is made of the places.
+/// How places are reduced to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum OverPlaces {
     /// The mean of every channel.
@@ -98,7 +98,7 @@ fn over_places_kernel(
     outputs[ABSOLUTE_POS] = rectified_one(value, relu);
 }
 
-/// Each unit holds the gradient by one number.
+/// Each unit holds the gradient with respect to one input.
 #[cube(launch)]
 fn over_places_delta_kernel(
     above: &[f32],
@@ -158,7 +158,7 @@ impl OverPlaces {
         );
     }
 
-    /// Sends `above` `[rows, examples, channels]` to the places that it is of.
+    /// Sends the gradient `above` `[rows, examples, channels]` to the places that were read.
     pub(crate) fn backward(
         self,
         grid: &Grid,

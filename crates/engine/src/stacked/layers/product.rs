@@ -3,7 +3,7 @@
 use crate::stacked::device::launch::vector_size;
 use cubecl::prelude::*;
 
-/// How much of a product one unit makes. Every sum is one chain whatever it is, so that it changes no bit.
+/// How much of a product one unit computes. Every sum is one chain in any case, so that the tiling changes no bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tiling {
     /// Outputs of a unit: a vector of them.
@@ -14,12 +14,13 @@ pub(crate) struct Tiling {
     pub(crate) ahead: usize,
 }
 
-/// Units that keep a large GPU busy. With fewer, each waits for memory with nothing else to do meanwhile.
+/// Units that keep a large GPU busy. With fewer, the GPU idles while units wait for memory.
 const BUSY: usize = 1 << 16;
 
 impl Tiling {
-    /// That of products of `places` places each of `rows` rows, from `inner` vectors of inputs to `outputs`: large tiles, which read
-    /// each weight seldom, where there is enough to do; small ones where there is not (measured on an H200, `benches/LOG.md`).
+    /// The tiling for products of `rows` rows with `places` places each, from `inner` vectors of inputs to `outputs`.
+    /// Large tiles read each weight less often; if there is too little work for them, tiles are small (measured on an
+    /// H200, `benches/LOG.md`).
     pub(crate) fn of(rows: usize, places: usize, outputs: usize, inner: usize) -> Self {
         let vector = vector_size(outputs);
         let units = rows * places.div_ceil(8) * (outputs / vector);
@@ -87,7 +88,7 @@ pub(crate) fn add_products<N: Size, M: Size>(
     }
 }
 
-/// As [`add_products`], of places whose inputs begin one before `starts[i]`; where that is zero they are zero.
+/// As [`add_products`], for places whose inputs begin one before `starts[i]`; if that is zero, the inputs are zero.
 #[cube]
 pub(crate) fn add_products_inside<N: Size, M: Size>(
     weights: &[Vector<f32, N>],
@@ -119,9 +120,9 @@ pub(crate) fn add_products_inside<N: Size, M: Size>(
     }
 }
 
-/// Adds to the sums of a vector of inputs by a vector of outputs the products of `length` inputs, which stand `x_step` vectors apart from
-/// `x_at` on, with as many deltas, `d_step` apart from `d_at` on: one chain for each sum. `ahead` of them are loaded at once, so that
-/// the unit does not wait for each.
+/// Adds to the sums of a vector of inputs by a vector of outputs the products of `length` inputs, `x_step` vectors
+/// apart from `x_at` on, with `length` deltas, `d_step` apart from `d_at` on: one chain for each sum. `ahead` of them
+/// are loaded at once, so that the unit does not wait for each.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn add_outer_products<N: Size, M: Size>(
@@ -167,7 +168,7 @@ pub(crate) fn add_outer_products<N: Size, M: Size>(
     }
 }
 
-/// Where the part `part` of `parts` equal ones of `total` begins and ends.
+/// Where part `part` begins and ends if `total` is split into `parts` equal parts.
 #[cube]
 pub(crate) fn share(total: usize, part: usize, #[comptime] parts: usize) -> (usize, usize) {
     (part * total / parts, (part + 1) * total / parts)

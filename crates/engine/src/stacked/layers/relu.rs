@@ -2,21 +2,21 @@
 
 use cubecl::prelude::*;
 
-/// Bits of −0; those of negative numbers are more.
+/// The bits of −0; negative numbers have larger ones.
 const ZERO: u32 = 0x8000_0000;
 
-/// Bits of −∞; those of what is not a number are more.
+/// The bits of −∞; NaNs with the sign bit have larger ones.
 const INFINITY: u32 = 0xff80_0000;
 
-/// `value`, or zero if it is negative. What is not a number stays so: a driver that knows `value < 0` may take the larger of
-/// both, which is zero then (NVIDIA's does), so that bits are compared.
+/// `value`, or zero if it is negative; NaN stays NaN. Bits are compared, because drivers may compile `value < 0` to a
+/// maximum, which turns NaN into zero (NVIDIA's does).
 #[cube]
 fn not_negative(value: f32) -> f32 {
     let bits = u32::reinterpret(value);
     select(bits > ZERO && bits <= INFINITY, 0.0f32, value)
 }
 
-/// `values`, or with `relu` zero in place of those below it.
+/// `values`; with `relu`, negative ones become zero.
 #[cube]
 pub(crate) fn rectified<N: Size>(values: Vector<f32, N>, #[comptime] relu: bool) -> Vector<f32, N> {
     let mut rectified = values;

@@ -1,5 +1,5 @@
-//! Products whose factors a cube of units brings, chunk by chunk, to memory that it shares: each number comes from the memory of the
-//! device once for a cube, not once for every unit that multiplies it.
+//! Products whose factors a cube loads, chunk by chunk, into memory that its units share: each number is read from the
+//! device's memory once for a cube, not once for every unit that multiplies it.
 
 pub(crate) mod blocks;
 
@@ -13,9 +13,9 @@ pub(crate) struct Factor {
     pub(crate) first: usize,
     /// Vectors from one line to the next.
     pub(crate) pitch: usize,
-    /// How many lines it has; the last stands for those beyond, which nobody asks for.
+    /// How many lines it has; for lines beyond the last, which no result needs, the last is read.
     pub(crate) lines: usize,
-    /// How many vectors a line has; the last stands for those beyond.
+    /// How many vectors a line has; for vectors beyond the last, the last is read.
     pub(crate) vectors: usize,
     /// The block's first line.
     pub(crate) line: usize,
@@ -23,12 +23,12 @@ pub(crate) struct Factor {
     pub(crate) vector: usize,
 }
 
-/// What a unit of a cube has of its block.
+/// The share of a cube's block that a unit has.
 #[derive(CubeType, Clone, Copy)]
 pub(crate) struct UnitAt {
     /// Its share of the inner dimension.
     pub(crate) part: usize,
-    /// Where it stands among the units of its part.
+    /// Its index among the units of its part.
     pub(crate) lane: usize,
     /// Its first place within the block.
     pub(crate) below: usize,
@@ -36,8 +36,8 @@ pub(crate) struct UnitAt {
     pub(crate) beside: usize,
 }
 
-/// Where a unit of `parts` times `lanes` units stands, `across` of which are side by side. Neighbours share outputs, and those after next share places, which is what
-/// NVIDIA's shared memory reads in one go.
+/// The share of a unit among `parts` times `lanes` units, of which `across` are side by side. Neighbouring units share
+/// outputs, and units two apart share places, so that NVIDIA's shared memory serves them in one read.
 #[cube]
 pub(crate) fn unit_at(
     #[comptime] lanes: usize,
@@ -87,8 +87,8 @@ pub(crate) fn take<N: Size>(
     }
 }
 
-/// Has each unit put what it took into `tile` from `first` on, where lines are `pitch` apart. With `dealt`, every fourth line follows the
-/// other: units that have four neighbouring lines each then read neighbouring ones together.
+/// Has each unit put what it took into `tile` from `first` on, with lines `pitch` apart. With `dealt`, every fourth
+/// line is stored next to the other: units with four neighbouring lines each then read neighbouring ones together.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn put<N: Size>(
@@ -134,8 +134,8 @@ fn put_at(
     line * pitch + at % vectors
 }
 
-/// Adds to the sums of each unit its part of the products of its places with its outputs, over `inner` vectors: every sum is one chain over
-/// the inner dimension of the part.
+/// Adds to the sums of each unit its part of the products of its places with its outputs, over `inner` vectors. Every
+/// sum is one chain over the inner dimension of the part.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn add_staged_products<N: Size>(
@@ -283,7 +283,8 @@ fn multiply<N: Size>(
     }
 }
 
-/// Adds the sums of all parts, in their order. Each unit has the total of every `parts`th of its sums afterwards, from that of its part on.
+/// Adds the sums of all parts, in order. Afterwards each unit has the totals of every `parts`th of its sums, starting
+/// with the one whose index is its part.
 #[cube]
 pub(crate) fn add_parts<N: Size>(
     sums: &Array<Vector<f32, N>>,
@@ -329,7 +330,7 @@ pub(crate) struct TotalAt {
     pub(crate) there: bool,
 }
 
-/// What total `round` of a unit is of.
+/// The place and column of total `round` of a unit.
 #[cube]
 pub(crate) fn total_at(
     at: &UnitAt,

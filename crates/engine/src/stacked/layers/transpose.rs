@@ -8,7 +8,7 @@ use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Blocks side by side that neighbouring units move, so that what they read together and write together is long.
+/// Blocks side by side that neighbouring units move, so that their combined reads and writes are long.
 const ACROSS: usize = 8;
 /// Blocks one below the other.
 const DOWN: usize = 4;

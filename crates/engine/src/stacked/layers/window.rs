@@ -48,8 +48,8 @@ pub(crate) fn place_at(window: &WindowAt, y: usize, x: usize) -> usize {
     place
 }
 
-/// One more than the position of the window that has its tap `(tap_y, tap_x)` over `(y, x)` of the grid with its border; zero if
-/// there is none. Windows move by one place unless they are `strided`.
+/// One more than the position of the window whose tap `(tap_y, tap_x)` is over `(y, x)` of the grid with its border;
+/// zero if there is none. Windows move by one place unless they are `strided`.
 #[cube]
 pub(crate) fn position_over(
     window: &WindowAt,

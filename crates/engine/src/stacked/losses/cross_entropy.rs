@@ -1,4 +1,4 @@
-//! Softmax with cross-entropy, and its gradient by the logits.
+//! Softmax with cross-entropy, and its gradient with respect to the logits.
 
 use super::loss_kernels::LossKernels;
 use crate::stacked::batches::labels::label_of;

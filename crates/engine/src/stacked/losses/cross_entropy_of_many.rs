@@ -1,4 +1,5 @@
-//! Softmax with cross-entropy over many classes, as [`super::cross_entropy`] with units that share an example's classes.
+//! Softmax with cross-entropy over many classes, as [`super::cross_entropy`], but several units share an example's
+//! classes.
 
 use super::loss_kernels::LossKernels;
 use crate::stacked::batches::labels::label_of;
@@ -9,11 +10,11 @@ use crate::stacked::device::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Classes from which on a unit for each example would have too much to do.
+/// From so many classes on, one unit per example would have too much to do.
 pub(crate) const MANY: usize = 512;
 
-/// Each unit finds the largest of every 64th logit of one position, the first class that has it, and the sum of their
-/// powers below it.
+/// Each unit takes every 64th logit of one position: it finds the largest, the first class that has it, and
+/// `Σ exp(z − largest)`.
 #[cube(launch)]
 fn shares_kernel(
     logits: &[f32],
@@ -51,8 +52,8 @@ fn shares_kernel(
     found[3 * ABSOLUTE_POS + 2] = f32::cast_from(chosen as u32);
 }
 
-/// Each unit judges one position by what its shares found, and leaves the largest logit and the sum of powers below it in
-/// the place of the first share.
+/// Each unit judges one position from the results of its shares. It stores the largest logit and `Σ exp(z − largest)`
+/// in the place of the first share.
 #[cube(launch)]
 fn judge_kernel(
     logits: &[f32],
@@ -186,7 +187,7 @@ pub(crate) fn cross_entropy_of_many(
     }
 }
 
-/// The gradient by `logits`, from what judging them left in `found`.
+/// Turns `logits` into the gradient, from what judging left in `found`.
 fn slopes(
     kernels: &LossKernels<'_>,
     logits: &CubeTensor,

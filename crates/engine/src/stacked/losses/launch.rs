@@ -1,4 +1,4 @@
-//! Losses, hits and gradients of examples, by whichever loss the network has.
+//! Losses, hits and gradients of examples, for the loss that the network has.
 
 use super::cross_entropy::cross_entropy;
 use super::cross_entropy_of_many::{MANY, cross_entropy_of_many};
@@ -10,8 +10,8 @@ use crate::stacked::batches::part::Part;
 use burn_cubecl::tensor::CubeTensor;
 
 impl LossKernels<'_> {
-    /// Judges `outputs` `[rows, examples, positions, width]` by `loss`; if `backward` they become the gradient of each row's mean
-    /// loss by them.
+    /// Judges `outputs` `[rows, examples, positions, width]` by `loss`; if `backward`, they become the gradient of each
+    /// row's mean loss with respect to them.
     pub(crate) fn launch(&self, loss: Loss, outputs: &CubeTensor, width: usize, part: &Part<'_>) {
         match loss {
             Loss::CrossEntropy if width >= MANY => {
@@ -84,7 +84,7 @@ mod tests {
         (losses, hits, host)
     }
 
-    /// Holds losses, hits, outputs afterwards, and the rows' sums against those of the host.
+    /// Compares losses, hits, outputs afterwards, and the rows' sums with those of the host.
     fn compare(case: &Case) {
         let gpu = gpu();
         let (memory, width) = (gpu.memory(), case.loss.outputs(case.classes));

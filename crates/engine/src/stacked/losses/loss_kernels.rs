@@ -1,9 +1,9 @@
-//! What the kernels of all losses read and write.
+//! The buffers that the kernels of all losses read and write.
 
 use crate::stacked::batches::labels::Labels;
 use burn_cubecl::tensor::CubeTensor;
 
-/// What examples are judged by, and where the judgement goes.
+/// The labels that examples are judged by, and where losses and hits go.
 pub(crate) struct LossKernels<'a> {
     pub(crate) labels: &'a Labels,
     pub(crate) indices: &'a CubeTensor,

@@ -1,4 +1,4 @@
-//! Sums of what examples were judged to be, per row.
+//! Sums of the losses and hits of examples, per row.
 
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::line;

@@ -1,4 +1,4 @@
-//! One sigmoid output with cross-entropy, and its gradient by the logit.
+//! One sigmoid output with cross-entropy, and its gradient with respect to the logit.
 
 use super::loss_kernels::LossKernels;
 use crate::stacked::batches::labels::label_of;

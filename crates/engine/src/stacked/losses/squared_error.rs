@@ -1,4 +1,4 @@
-//! Half the squared distance from a target, and its gradient by the outputs.
+//! Half the squared distance from a target, and its gradient with respect to the outputs.
 
 use super::loss_kernels::LossKernels;
 use crate::network::model::Targets;

@@ -10,7 +10,7 @@ use crate::stacked::layers::Backward;
 use crate::stacked::layers::add::pass;
 
 impl Workspace {
-    /// Carries the loss's gradient by the last output back to `sink`.
+    /// Backpropagates the gradient with respect to the last output to `sink`.
     pub(crate) fn backward(&self, flow: &Flow<'_>, sink: &GradientSink) {
         for (index, node) in flow.network.nodes().iter().enumerate().rev() {
             let buffers = &self.nodes[index];
@@ -33,7 +33,8 @@ impl Workspace {
         }
     }
 
-    /// Where the sum of node `sum` sends its gradient, unless `source` has that for its own.
+    /// Where node `sum`, a sum, sends its gradient for `source`; `None` if `source` shares its buffer or is the
+    /// example.
     fn below_sum<'a>(
         &'a self,
         flow: &Flow<'_>,
@@ -44,7 +45,7 @@ impl Workspace {
         self.below(flow, source, sum).filter(|_| !handed)
     }
 
-    /// Where node `reader` sends the gradient by what it read of `source`.
+    /// Where node `reader` sends the gradient with respect to the output of `source`, which it read.
     fn below<'a>(
         &'a self,
         flow: &Flow<'_>,

@@ -1,4 +1,4 @@
-//! The batch that goes through a network, and where it lies.
+//! The batch that goes through a network, and the models it goes through.
 
 use crate::network::Network;
 use crate::stacked::batches::part::Part;
@@ -12,7 +12,7 @@ pub(crate) struct Flow<'a> {
     pub(crate) network: &'a Network,
     /// The arena, `[R, P_pad]`.
     pub(crate) models: &'a CubeTensor,
-    /// What is left out, in training.
+    /// The dropout masks, in training.
     pub(crate) masks: Option<DropoutMasks<'a>>,
     pub(crate) part: &'a Part<'a>,
 }

@@ -5,8 +5,8 @@ use super::workspace::Workspace;
 use crate::stacked::layers::Forward;
 
 impl Workspace {
-    /// Runs `input` through the network, leaving out what `flow` says; what the loss is taken of is in
-    /// [`Workspace::last`] afterwards.
+    /// Runs `input` through the network, with the dropout masks of `flow`. Afterwards the outputs are in
+    /// [`Workspace::last`].
     pub(crate) fn forward(&self, flow: &Flow<'_>) {
         for (node, buffers) in flow.network.nodes().iter().zip(&self.nodes) {
             buffers.layer.forward(&Forward {

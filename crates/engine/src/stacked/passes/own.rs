@@ -1,5 +1,5 @@
-//! Models of a user's own: a block of rows at once, forth and back by burn, whose kernels take the rows as a dimension of
-//! every product. Reading, judging and steps are those of all models.
+//! Models of a user's own: forward and backward pass of a block of rows by burn, with the rows as a dimension of every
+//! product. Reading, judging and steps are the same as for all models.
 
 use super::flow::Flow;
 use super::workspace::Workspace;
@@ -26,15 +26,15 @@ pub(crate) fn own_of(network: &Network) -> Option<&Own> {
 /// Outputs of a block of rows, and the backward pass from them.
 pub(crate) struct BlockPass {
     tape: Tape,
-    /// `[rows, examples, C]`; once judged, the gradient of the losses by them.
+    /// `[rows, examples, C]`; once judged, the gradient of the losses with respect to them.
     pub(crate) outputs: CubeTensor,
 }
 
 impl Workspace {
-    /// Runs the examples of `flow` through the user's own model, remembering the way if `tracked`.
+    /// Runs the examples of `flow` through the user's own model; if `tracked`, it can be differentiated.
     ///
     /// # Errors
-    /// Those of the model.
+    /// Errors of the model.
     pub(crate) fn pass(
         &self,
         own: &Own,
@@ -49,7 +49,7 @@ impl Workspace {
             blocks.map(|block| contiguous(arena.clone().narrow(1, block.offset, block.size())));
         let tape = own.tape(views.collect(), self.examples_of(flow), tracked)?;
         let outputs = cube(tape.outputs());
-        // They are judged in place, while the backward pass may need them as they were.
+        // Outputs are judged in place, but the backward pass may need the original ones.
         let outputs = match outputs.can_mut() {
             true => outputs,
             false => outputs.copy(),
@@ -57,7 +57,7 @@ impl Workspace {
         Ok(BlockPass { tape, outputs })
     }
 
-    /// The examples of a block of rows, `[rows, examples, D]`; where a row has fewer, those of an earlier batch or zeros.
+    /// The examples of a block of rows, `[rows, examples, D]`; missing ones are those of an earlier batch or zeros.
     fn examples_of(&self, flow: &Flow<'_>) -> Tensor<3> {
         let (part, width) = (flow.part, flow.network.inputs());
         let rows = if self.shared { 1 } else { part.rows };
@@ -81,8 +81,8 @@ impl Workspace {
 }
 
 impl BlockPass {
-    /// Carries the gradient in `outputs` back into `gradients` `[R, P_pad]`, added to what is there if `add`. Rows without
-    /// examples keep what they have.
+    /// Backpropagates the gradient in `outputs` to `gradients` `[R, P_pad]`, added to what is there if `add`. Rows
+    /// without examples stay as they are.
     pub(crate) fn back(self, flow: &Flow<'_>, gradients: &CubeTensor, add: bool) {
         let (part, width) = (flow.part, flow.network.outputs());
         silence(&self.outputs, width, part);
@@ -101,7 +101,7 @@ impl BlockPass {
     }
 }
 
-/// Each unit sets one number to zero where a row has no such example.
+/// Each unit sets one number to zero if its row has no such example.
 #[cube(launch)]
 fn silence_kernel(outputs: &mut [f32], counts: &[u32], slot: Slot, width: usize) {
     let example = ABSOLUTE_POS / width;
@@ -113,7 +113,7 @@ fn silence_kernel(outputs: &mut [f32], counts: &[u32], slot: Slot, width: usize)
     }
 }
 
-/// Sets `outputs` `[rows, examples, width]` to zero where a row has no such example.
+/// Sets `outputs` `[rows, examples, width]` to zero for examples that a row does not have.
 fn silence(outputs: &CubeTensor, width: usize, part: &Part<'_>) {
     let (count, dim) = line(&outputs.client, part.rows * part.examples * width);
     silence_kernel::launch(
@@ -154,7 +154,7 @@ fn write_gradient_kernel(
     }
 }
 
-/// Where the gradient by a parameter goes in the rows of an arena.
+/// Where the gradient with respect to a parameter goes in the rows of an arena.
 struct ParameterGradient {
     /// Numbers of the parameter, and where they begin in a row.
     size: usize,

@@ -17,7 +17,7 @@ use crate::stacked::gradients::sink::{GradientAction, GradientSink};
 use crate::stacked::losses::loss_kernels::LossKernels;
 use burn_cubecl::tensor::CubeTensor;
 
-/// What memory for the steps of a schedule depends on.
+/// The sizes of a schedule that its memory depends on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScheduleSize {
     pub(crate) rows: usize,
@@ -27,7 +27,7 @@ pub(crate) struct ScheduleSize {
 }
 
 impl ScheduleSize {
-    /// That of `schedule`.
+    /// The size of `schedule`.
     pub(crate) fn of(schedule: &BatchSchedule) -> Self {
         Self {
             rows: schedule.rows,
@@ -44,18 +44,18 @@ pub(crate) struct PassScratch {
     pub(crate) workspace: Workspace,
     /// `[steps, rows, table, positions]`.
     pub(crate) losses: CubeTensor,
-    /// What training does not count.
+    /// Hits, which training does not use.
     pub(crate) hits: CubeTensor,
-    /// `[R, P_pad]`, once they had to be kept; padding stays zero.
+    /// `[R, P_pad]`, allocated when first needed; padding stays zero.
     pub(crate) gradients: Option<CubeTensor>,
-    /// `[R, P_pad]`, once momentum that starts anew was asked for.
+    /// `[R, P_pad]`, allocated when momentum first starts from zero.
     pub(crate) velocities: Option<CubeTensor>,
-    /// Vectors that stand in for gradients and velocities that a kernel does not touch.
+    /// Placeholder vectors for gradients and velocities that a kernel does not use.
     pub(crate) nothing: [CubeTensor; 2],
 }
 
 impl PassScratch {
-    /// `old` if it has room for as much and is for as many rows, else new memory.
+    /// `old` if it has enough room and the same number of rows, else new memory.
     pub(crate) fn fitting(
         old: Option<Self>,
         memory: &Memory,
@@ -108,11 +108,11 @@ pub(crate) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Runs `work` on every block of rows and step in which a row of the block has something to do; then tallies the losses
-    /// of them all.
+    /// Runs `work` on every block of rows and step in which a row of the block has something to do; then tallies all
+    /// their losses.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// Errors of `work`.
     pub(crate) fn each(
         &self,
         mut work: impl FnMut(&Part<'_>) -> Result<(), EngineError>,
@@ -144,10 +144,10 @@ impl Steps<'_> {
         Ok(())
     }
 
-    /// Brings the mean gradient of each row's batch to `sink`, a piece of the batch after the other.
+    /// Writes the mean gradient of each row's batch to `sink`, piece by piece.
     ///
     /// # Errors
-    /// Those of a model of the user's own.
+    /// Errors of a user's own model.
     pub(crate) fn gradient(&self, part: &Part<'_>, sink: &GradientSink) -> Result<(), EngineError> {
         let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
         for first_example in (0..table.width).step_by(self.block.examples) {

@@ -1,4 +1,4 @@
-//! Losses of training, kept on the device until they are asked for.
+//! Training losses, kept on the device until they are collected.
 
 use crate::stacked::batches::batch_schedule::BatchSchedule;
 use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
@@ -11,10 +11,11 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 use std::ops::Range;
 
-/// Each unit adds the mean losses of one row's batches, step after step, to the row's sum, and notes the first round in
-/// which one was not finite. `words` `[2, R]` of each run are the bits of the sums and those rounds, of as many rows as `rooms`
-/// says; `ends` are where the rows of each run end that have trained, counted from `first_row` on. `rounds` are those of all runs, the
-/// first of these being run `first_run`: they come as an array, since numbers that change from launch to launch cost a buffer each time.
+/// Each unit adds the mean losses of one row's batches, step by step, to the row's sum, and notes the first round in
+/// which one was not finite. `words` `[2, R]` of each run hold the bits of the sums and these rounds; `rooms` are the
+/// runs' numbers of rows. `ends` says where the trained rows of each run end, counted from `first_row` on. `rounds` has
+/// the rounds of all runs, and `first_run` is the first run of this launch. Rounds come as an array, since numbers that
+/// change from launch to launch cost a buffer each time.
 #[cube(launch)]
 fn tally_kernel(
     losses: &[f32],
@@ -62,7 +63,7 @@ fn tally_kernel(
     }
 }
 
-/// The mean of the losses of `count` examples, `first` and those after it.
+/// The mean loss of `count` examples from `first` on.
 #[cube]
 fn mean_loss(losses: &[f32], first: usize, count: usize, positions: usize) -> f32 {
     let mut sum = 0.0f32;
@@ -89,7 +90,7 @@ pub(crate) struct Tallies {
 }
 
 impl Tallies {
-    /// No losses, of `rows` rows.
+    /// Tallies of `rows` rows without losses.
     pub(crate) fn new(memory: &Memory, rows: usize) -> Self {
         Self::of_saved(memory, &DeviceLosses::none(rows))
     }
@@ -119,7 +120,7 @@ impl Tallies {
         }
     }
 
-    /// Rows that there is room for.
+    /// The number of rows that it has room for.
     pub(crate) fn rows(&self) -> usize {
         self.seen.len()
     }
@@ -151,7 +152,7 @@ impl Tallies {
 #[derive(Debug, Clone)]
 pub(crate) struct RowTallies<'a> {
     pub(crate) tallies: &'a Tallies,
-    /// The rows of the table that are counted there.
+    /// The rows of the table that belong to this run.
     pub(crate) rows: Range<usize>,
 }
 
@@ -162,8 +163,8 @@ impl RowTallies<'_> {
     }
 }
 
-/// Adds the losses `[steps, R, width, positions]` of the batches of `table`, which was uploaded for the rounds of `runs`, to the tallies of `runs`, whose rows follow one
-/// another.
+/// Adds the losses `[steps, R, width, positions]` of the batches of `table` to the tallies of `runs`, whose rows are
+/// consecutive. `table` must have been uploaded for the rounds of `runs`.
 pub(crate) fn tally(
     losses: &CubeTensor,
     positions: usize,
@@ -210,8 +211,8 @@ mod tests {
         let gpu = gpu();
         let memory = gpu.memory();
         let (mut tallies, mut of_other) = (Tallies::new(memory, 4), Tallies::new(memory, 1));
-        // Two steps of four rows behind one of another run, batches of up to two examples with two positions each; one row
-        // has a step only.
+        // Two steps of four rows, after one row of another run; batches of up to two examples with two positions each;
+        // one row has one step only.
         let mut schedule = BatchSchedule::idle(2, 4, 2);
         for (step, row, batch) in [(0, 1, &[0, 0][..]), (0, 3, &[0]), (1, 3, &[0])] {
             schedule.put(step, row, batch, 0.1, None);

@@ -1,4 +1,4 @@
-//! The memory of a pass: what every layer of a block of rows gives, and the gradients by it.
+//! The memory of a pass: the output of every layer for a block of rows, and the gradient with respect to it.
 
 use crate::network::Network;
 use crate::network::layer::{Node, Source};
@@ -9,7 +9,7 @@ use crate::stacked::layers::{StackedLayer, stackable};
 use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::Input;
 
-/// How many times the largest buffer all buffers together may take.
+/// All buffers together may take at most so many times the largest one.
 const BUFFERS: usize = 4;
 
 /// Memory for a block of rows.
@@ -25,16 +25,17 @@ pub(crate) struct Workspace {
 /// Memory of one node.
 #[derive(Debug)]
 pub(crate) struct NodeBuffers {
-    /// What it gives, `[rows, examples, places, channels]`; after the loss the last node's holds the gradient by it.
+    /// Its output, `[rows, examples, places, channels]`; after the loss, the last node's holds the gradient instead.
     pub(crate) output: CubeTensor,
-    /// The gradient by what it gives, or that by the sum that hands it on; none for the last, and without training.
+    /// The gradient with respect to its output, perhaps shared with a sum; `None` for the last node, and without
+    /// training.
     pub(crate) delta: Option<CubeTensor>,
-    /// Its layer, with what that keeps for the backward pass besides what it gives.
+    /// Its layer, with what the layer keeps for the backward pass besides the output.
     pub(crate) layer: Box<dyn StackedLayer>,
 }
 
-/// Numbers per example that a pass of a user's own model may hold at once, in multiples of what it reads or gives: it is
-/// not known what it does.
+/// A guess of the numbers per example that a pass of a user's own model holds at once, in multiples of its input or
+/// output: its operations are unknown.
 const BUFFERS_OF_OWN: usize = 16;
 
 /// Numbers per example of every buffer of a workspace, in training or without gradients.
@@ -51,7 +52,7 @@ fn sizes(network: &Network, training: bool) -> Vec<usize> {
     nodes.chain([network.inputs()]).collect()
 }
 
-/// Weights of a row that the backward pass transposes at once: those of the layer that has most of them.
+/// The most weights of a row that the backward pass transposes at once: those of the largest layer.
 fn transposed(network: &Network) -> usize {
     let reading = network.nodes().iter();
     let reading = reading.filter(|node| node.source != Source::Example);
@@ -73,13 +74,14 @@ pub(crate) fn largest(network: &Network) -> usize {
     sizes(network, true).into_iter().max().unwrap_or(1)
 }
 
-/// Numbers per example that decide on how many fit: those of the largest buffer, or a share of all.
+/// The numbers per example that decide how many examples fit: those of the largest buffer, or a share of all buffers.
 pub(crate) fn widest(network: &Network) -> usize {
     let all: usize = sizes(network, true).iter().sum();
     largest(network).max(all.div_ceil(BUFFERS))
 }
 
-/// Rows and examples of a block whose largest buffer stays within `bytes`, and all within some times as much.
+/// Rows and examples of a block whose largest buffer takes at most `bytes`, and all buffers at most [`BUFFERS`] times
+/// that.
 pub(crate) fn block(network: &Network, rows: usize, examples: usize, bytes: usize) -> BlockShape {
     let rows = match network.own_model() {
         // Their parameters are copied out of the arena.
@@ -95,8 +97,8 @@ pub(crate) fn block(network: &Network, rows: usize, examples: usize, bytes: usiz
 }
 
 impl Workspace {
-    /// Room for a block of `shape`. Without `training` there are no gradients; if the rows
-    /// share their examples there is one input.
+    /// Memory for a block of `shape`. Without `training` there are no gradients. If the rows share their examples,
+    /// there is one input.
     pub(crate) fn new(
         memory: &Memory,
         network: &Network,
@@ -109,7 +111,7 @@ impl Workspace {
         let last = network.nodes().len().saturating_sub(1);
         let numbers = input.iter().product();
         let nodes = network.nodes();
-        // Where each node's gradient lies, if that is a sum's.
+        // The sum whose gradient buffer each node shares, if any.
         let sum_of = |index: usize| {
             let source = Source::Node(index);
             (index + 1..nodes.len()).find(|sum| is_handed(nodes, *sum, source))
@@ -130,7 +132,7 @@ impl Workspace {
         }
         Self {
             shape,
-            // A user's own model goes over whole batches, whose places beyond a short one must hold something.
+            // A user's own model reads whole batches, so that places beyond a short batch must be initialised.
             input: match (network.input(), network.own_model()) {
                 (Input::Numbers(_), None) => memory.floats(&input),
                 (Input::Numbers(_), Some(_)) => memory.zeros(1, numbers),
@@ -147,7 +149,7 @@ impl Workspace {
         self.shape.rows >= shape.rows && self.shape.examples >= shape.examples
     }
 
-    /// What `source` gives.
+    /// The output of `source`.
     pub(crate) fn output(&self, source: Source) -> &CubeTensor {
         match source {
             Source::Example => &self.input,
@@ -155,7 +157,7 @@ impl Workspace {
         }
     }
 
-    /// Whether the rows share what `source` gives.
+    /// Whether the rows share the output of `source`.
     pub(crate) fn is_shared(&self, source: Source) -> bool {
         source == Source::Example && self.shared
     }

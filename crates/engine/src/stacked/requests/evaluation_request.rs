@@ -1,4 +1,4 @@
-//! Models of a run to be judged, and those of several judged as one.
+//! Requests to judge models, and judging those of several runs as one.
 
 use super::of_run::OfRun;
 use crate::error::EngineError;
@@ -18,7 +18,7 @@ use crate::training::score::Score;
 use burn_cubecl::tensor::CubeTensor;
 use std::sync::Arc;
 
-/// Most examples that a row is judged on at once.
+/// The most examples on which a row is judged at once.
 pub(crate) const CHUNK: usize = 1024;
 
 /// Models to be judged.
@@ -35,9 +35,9 @@ pub(crate) struct EvaluationRequest {
 /// Which examples rows are judged on.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Lists {
-    /// All on the same.
+    /// All rows on the same examples.
     Shared(Vec<u32>),
-    /// Each on its own, `[R]` lists.
+    /// Each row on its own examples, `[R]` lists.
     Own(Vec<Vec<u32>>),
 }
 
@@ -63,10 +63,10 @@ struct Chunk {
 }
 
 impl EvaluationRequest {
-    /// Loss and accuracy of every row; activations take `bytes` a buffer at most. Waits for the device.
+    /// Loss and accuracy of every row; activations take at most `bytes` per buffer. Waits for the device.
     ///
     /// # Errors
-    /// Those of a model of the user's own.
+    /// Errors of a user's own model.
     pub(crate) fn scores(&self, memory: &Memory, bytes: usize) -> Result<Vec<Score>, EngineError> {
         let (rows, network, examples) = (self.rows, &self.network, &self.examples);
         let (own, shards) = (self.lists.are_own(), self.lists.all());
@@ -167,7 +167,7 @@ impl EvaluationRequest {
     }
 }
 
-/// The scores of all of `evaluations`; what is alike is judged as one, and fails as one.
+/// The scores of all `evaluations`. Compatible ones are judged as one, and fail as one.
 pub(crate) fn judge(
     evaluations: Vec<OfRun<EvaluationRequest>>,
     gpu: &Gpu,

@@ -1,6 +1,6 @@
 //! What belongs to one of several runs.
 
-/// What a run asks for, or what came of it.
+/// A run's request, or its result.
 #[derive(Debug)]
 pub(crate) struct OfRun<T> {
     /// The run's number among the participants.

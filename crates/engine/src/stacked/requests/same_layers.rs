@@ -4,8 +4,8 @@ use crate::network::Network;
 use std::sync::Arc;
 
 impl Network {
-    /// Whether both are the same layers over the same examples, so that their rows can stand in one stack. Of models of a
-    /// user's own nothing is known.
+    /// Whether both have the same layers over the same examples, so that their rows can share a stack. False for models
+    /// of a user's own, whose operations are unknown.
     pub(crate) fn has_the_layers_of(&self, other: &Self) -> bool {
         let is_own = |network: &Self| network.own_model().is_some();
         let reads = |network: &Self| (network.input(), network.classes(), network.positions());

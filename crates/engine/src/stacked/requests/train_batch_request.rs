@@ -1,4 +1,4 @@
-//! A request: the local steps, or the gradients, of one schedule of batches. It is what a run asks of its device in one go.
+//! The request of a run to its device: the local steps, or the gradients, of one schedule of batches.
 
 use crate::error::EngineError;
 use crate::network::Network;
@@ -21,7 +21,7 @@ use crate::training::work::Sgd;
 use burn_cubecl::tensor::CubeTensor;
 use std::sync::Arc;
 
-/// How the gradients of a request act, the same for all rows.
+/// How gradients become steps, the same for all rows of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rule {
     momentum: f32,
@@ -34,7 +34,7 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// What `sgd` asks for, with a pull of strength `mu` if there is one, and velocities that begin at zero if they are `fresh`.
+    /// The rule of `sgd`, with a pull of strength `mu` if given, and velocities that start at zero if `fresh`.
     pub(crate) fn of(sgd: &Sgd, mu: Option<f32>, fresh: bool) -> Self {
         Self {
             momentum: sgd.momentum,
@@ -59,17 +59,17 @@ impl Rule {
     }
 }
 
-/// What a request works on, each `[R, P_pad]`.
+/// The arenas of a request, each `[R, P_pad]`.
 #[derive(Debug)]
 pub(crate) struct Arenas {
     pub(crate) models: CubeTensor,
-    /// What the models are to be mixed with before the first step.
+    /// The matrix with which the models are to be mixed before the first step.
     pub(crate) mixing: Option<Arc<Matrix>>,
     /// Velocities that the caller takes back after the request; `None` if they are dropped, or stay with the trainer.
     pub(crate) velocities: Option<CubeTensor>,
     pub(crate) correction: Option<CubeTensor>,
     pub(crate) anchor: Option<CubeTensor>,
-    /// Where gradients are kept, if no steps are made along them.
+    /// Where gradients are kept, if the request is for gradients and not for steps.
     pub(crate) gradients: Option<CubeTensor>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct TrainBatchRequest {
 }
 
 impl Arenas {
-    /// Mixes the models by themselves, if they are yet to be mixed.
+    /// Mixes the models without those of other runs, if they wait for mixing.
     pub(crate) fn mix(&mut self) {
         if let Some(matrix) = self.mixing.take() {
             self.models = mixed(&self.models, &matrix);
@@ -94,10 +94,10 @@ impl Arenas {
 }
 
 impl TrainBatchRequest {
-    /// Carries it out by itself.
+    /// Carries it out without other requests.
     ///
     /// # Errors
-    /// Those of a model of the user's own.
+    /// Errors of a user's own model.
     pub(crate) fn make(
         &self,
         memory: &Memory,
@@ -119,7 +119,7 @@ impl TrainBatchRequest {
     }
 }
 
-/// What one request, or several together, come to.
+/// The work of one request, or of several carried out as one.
 pub(crate) struct Job<'a> {
     pub(crate) network: &'a Network,
     pub(crate) examples: &'a DeviceExamples,
@@ -145,7 +145,7 @@ impl Job<'_> {
         let keeps = self.arenas.gradients.is_some();
         let at_once = !keeps && self.steps_at_once() && block.examples >= self.schedule.width;
         if !keeps && self.rule.first != MomentumFrom::Nothing && self.arenas.velocities.is_none() {
-            // The first step of a row writes them.
+            // The first step of a row overwrites them.
             scratch
                 .velocities
                 .get_or_insert_with(|| memory.floats(&[rows, width]));
@@ -173,13 +173,14 @@ impl Job<'_> {
         }
     }
 
-    /// Whether nothing but momentum and decay acts on the gradients, so that layers may step as they have them.
+    /// Whether only momentum and decay act on the gradients, so that each layer may step as soon as it has its
+    /// gradient.
     fn steps_at_once(&self) -> bool {
         let adds = self.arenas.correction.is_some() || self.arenas.anchor.is_some();
         !self.network.needs_whole_gradient(self.rule.clip_norm, adds)
     }
 
-    /// Leaves the gradients of every row's batch, clipped, in `gradients`.
+    /// Writes the gradients of every row's batch, clipped, to `gradients`.
     fn keep(&self, steps: &Steps<'_>, gradients: &CubeTensor) -> Result<(), EngineError> {
         let width = self.network.layout().width();
         let sink = GradientSink::writing(gradients, width);
@@ -193,7 +194,7 @@ impl Job<'_> {
         })
     }
 
-    /// Moves models and velocities along them.
+    /// Steps models and velocities along the gradients.
     fn step(&self, steps: &Steps<'_>, at_once: bool) -> Result<(), EngineError> {
         let (rows, scratch) = (self.schedule.rows, steps.scratch);
         let velocities = self.arenas.velocities.as_ref();
@@ -212,7 +213,7 @@ impl Job<'_> {
         }
     }
 
-    /// Steps as layers have their gradients, with the momentum that `from` says.
+    /// Steps each layer as soon as it has its gradient, with the momentum that `from` says.
     ///
     /// # Errors
     /// Those of a model of the user's own.
@@ -274,7 +275,7 @@ impl Job<'_> {
     }
 }
 
-/// Whether every layer of `network` can step as it has its gradient.
+/// Whether every layer of `network` can step as soon as it has its gradient.
 pub(crate) fn layers_step_at_once(network: &Network) -> bool {
     let embeds = |node: &Node| matches!(node.layer, Layer::Embedding(_));
     !network.nodes().iter().any(embeds)

@@ -1,4 +1,4 @@
-//! Rows of a rank and those of other ranks that follow them: copying some, and mixing.
+//! Copying and mixing rows of a rank, followed by rows of other ranks.
 
 use super::mix_sparse::{BLOCK, Sparse};
 use crate::stacked::device::launch::line;
@@ -62,8 +62,8 @@ fn pick_kernel<N: Size>(
     to[ABSOLUTE_POS] = of_both::<N>(own, foreign, count, pick, place, width);
 }
 
-/// Each unit holds one vector of one row, summed over the row's neighbours in the order of the matrix, which lies as that of
-/// [`Sparse`] does. The sum is that of the kernel for rows that are all in one place, term by term.
+/// Each unit holds one vector of one row, summed over the row's neighbours in the order of the matrix, which is stored
+/// as in [`Sparse`]. The sum is, term by term, that of the kernel for a stack on one device.
 #[cube(launch)]
 fn mix_among_kernel<N: Size>(
     own: &[Vector<f32, N>],

@@ -1,4 +1,4 @@
-//! Finds models that are not finite, by their bits: shading languages may assume that no float is infinite or no number.
+//! Finds models that are not finite, by their bits: shading languages may assume that no float is infinite or NaN.
 
 use crate::stacked::device::launch::{SHARES, line};
 use crate::stacked::device::memory::{Memory, cube, download};
@@ -6,7 +6,7 @@ use crate::stacked::device::trace::moves;
 use burn::tensor::Tensor;
 use cubecl::prelude::*;
 
-/// Whether a float is neither infinite nor not a number.
+/// Whether a float is neither infinite nor NaN.
 #[cube]
 pub(crate) fn is_finite(value: f32) -> bool {
     (u32::reinterpret(value) & 0x7f80_0000u32) != 0x7f80_0000u32

@@ -16,7 +16,7 @@ use std::sync::Arc;
     reason = "there are a few matrices to a run, each behind a reference"
 )]
 pub(crate) enum GpuMixing {
-    /// Those of neighbours on an overlay.
+    /// Weights of neighbours on an overlay.
     Sparse(Sparse),
     /// The same weights in every row.
     Average { rows: usize, weights: CubeTensor },
@@ -86,7 +86,7 @@ pub(crate) fn mixed(from: &CubeTensor, matrix: &Matrix) -> CubeTensor {
     mix_into(from, &on_device(matrix, &memory), to)
 }
 
-/// `to = W · from`; gives back what holds it.
+/// `to = W · from`; returns the tensor with the result.
 fn mix_into(from: &CubeTensor, mixing: &GpuMixing, to: CubeTensor) -> CubeTensor {
     let width = from.meta.shape()[1];
     match mixing {

@@ -1,5 +1,5 @@
-//! Mixing over an overlay: one launch for a run, or for as many runs side by side as the device can bind, which go into the
-//! stack of all.
+//! Mixing over an overlay: one launch for a run, or for as many runs as the device can bind, whose rows go into one
+//! common stack.
 
 use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stacked::device::launch::{arrays, cubes};
@@ -21,16 +21,17 @@ struct Strips {
     units: usize,
 }
 
-/// Vectors of a strip that many cubes share: all rows go through it before the next begins, so that what neighbours share is still in the
-/// second-level cache.
+/// Vectors of a strip that many cubes share. All rows are computed for a strip before the next begins, so that rows
+/// that several neighbours read are still in the second-level cache.
 pub(super) const BLOCK: usize = 64;
 
 /// Bytes of a strip of all rows that the first-level cache of a GPU holds.
 const CACHED: usize = 192 << 10;
 
 impl Strips {
-    /// Those of stacks of `rows` rows. Where the cache of a cube holds a strip of one line of it, one cube takes the strip through all rows,
-    /// and reads each number from memory once. Otherwise many cubes share a wider strip, which the second-level cache holds.
+    /// The strips of stacks of `rows` rows. If the first-level cache holds all rows of a strip one cache line wide, one
+    /// cube takes the strip through all rows, and reads each number from memory once. Otherwise many cubes share a
+    /// wider strip, which the second-level cache holds.
     fn of(client: &Client, rows: usize) -> Self {
         let vectors = tuned("MIX_VECTORS", 8);
         let size = 4 * size_of::<f32>();

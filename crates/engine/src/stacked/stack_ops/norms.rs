@@ -51,7 +51,7 @@ fn roots_kernel(sums: &[f32], norms: &mut [f32], rows: usize, #[comptime] shares
     norms[ABSOLUTE_POS] = sum.sqrt();
 }
 
-/// What brings a norm down to `largest`, at most one.
+/// Replaces each norm by the factor, at most one, that brings it down to `largest`.
 #[cube(launch)]
 fn clip_kernel(norms: &mut [f32], rows: usize, largest: f32) {
     if ABSOLUTE_POS < rows {
@@ -135,7 +135,8 @@ pub(crate) fn norms(
     norms
 }
 
-/// What each of the `rows` of `gradients` `[R, width]` is multiplied by to bring its norm down to `largest`: `[rows]`.
+/// The factor, at most one, for each of the `rows` of `gradients` `[R, width]` that brings its norm down to `largest`:
+/// `[rows]`.
 pub(crate) fn clip_scales(
     gradients: &CubeTensor,
     rows: Range<usize>,

@@ -68,8 +68,8 @@ pub(crate) fn scatter_rows(target: Tensor<2>, rows: &[u32], source: Tensor<2>) -
     launch(source, rows, Some(target))
 }
 
-/// Each unit copies one vector to where it stands when the arrays follow one another, from `first` on; `ends` are where each
-/// of them ends.
+/// Each unit copies one vector of several arrays to its place in their concatenation, which begins at `first`; `ends`
+/// are the ends of the arrays.
 #[cube(launch)]
 fn collect_kernel<N: Size>(
     from: &Sequence<Box<[Vector<f32, N>]>>,
@@ -88,7 +88,7 @@ fn collect_kernel<N: Size>(
     }
 }
 
-/// The backward pass.
+/// The inverse of `collect_kernel`.
 #[cube(launch)]
 fn spread_kernel<N: Size>(
     from: &[Vector<f32, N>],
@@ -133,7 +133,7 @@ impl Span<'_> {
     }
 }
 
-/// What to launch for `stacks`, whose rows have `width` floats, one after the other, `most` at a time.
+/// The launches for `stacks`, whose rows have `width` floats, one after the other, with `most` stacks per launch.
 fn spans<'a>(
     stacks: &'a [FirstRows<'a>],
     width: usize,
@@ -174,7 +174,7 @@ pub(crate) fn collect_rows(stacks: &[FirstRows<'_>], to: &CubeTensor, width: usi
     }
 }
 
-/// Overwrites the rows of all `stacks` with those of `from`, where [`collect_rows`] would have them.
+/// Overwrites the rows of all `stacks` with those of `from`: the inverse of [`collect_rows`].
 pub(crate) fn spread_rows(from: &CubeTensor, stacks: &[FirstRows<'_>], width: usize) {
     for span in spans(stacks, width, arrays(&from.client, 1)) {
         let (count, dim) = line(&from.client, span.vectors());

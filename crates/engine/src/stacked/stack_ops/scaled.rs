@@ -1,4 +1,4 @@
-//! Rows times numbers of their own.
+//! Scaling each row by a number of its own.
 
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::memory::{Memory, cube, cube_mut, tensor};

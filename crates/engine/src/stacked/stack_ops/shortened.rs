@@ -1,4 +1,4 @@
-//! Rows that are longer than they may be.
+//! Shortening rows whose norm is too large.
 
 use super::norms::clip_scales;
 use super::scaled::scale_by;

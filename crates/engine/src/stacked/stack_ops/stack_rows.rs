@@ -1,7 +1,7 @@
 //! The rows of a stack on a GPU, which may be waiting to be mixed.
 //!
-//! Where runs go side by side an exchange over an overlay waits: the local steps of all runs begin with every run's rows
-//! copied to the stack of all, and mix them on the way there. Whoever looks at the rows before has them mixed at once.
+//! If several runs share launches, mixing over an overlay is delayed: their local steps begin by copying the rows of
+//! all runs to a common stack, and mix them on the way. If the rows are read before, they are mixed at once.
 
 use super::mix::mixed;
 use crate::stack::mixing::{HostMixing, Matrix};
@@ -16,9 +16,9 @@ pub(crate) struct StackRows(Mutex<State>);
 
 #[derive(Debug)]
 enum State {
-    /// As they are.
+    /// The rows as they are.
     Here(Tensor<2>),
-    /// To be mixed.
+    /// Rows that wait to be mixed with the matrix.
     ToMix(Tensor<2>, Arc<Matrix>),
     /// Taken out.
     Gone,
@@ -57,7 +57,7 @@ impl StackRows {
         settled(replace(&mut *self.state(), State::Gone))
     }
 
-    /// Takes the rows out, with what they are yet to be mixed with.
+    /// Takes the rows out, with the matrix that they are still to be mixed with.
     ///
     /// # Panics
     /// If they were taken out before.
@@ -68,13 +68,13 @@ impl StackRows {
         }
     }
 
-    /// Changes the rows in place, where nobody shares them.
+    /// Changes the rows, in place if no other tensor shares them.
     pub(crate) fn change(&mut self, change: impl FnOnce(Tensor<2>) -> Tensor<2>) {
         let rows = change(self.take());
         *self.state() = State::Here(rows);
     }
 
-    /// Has the rows mixed with `matrix`, of as many rows, when somebody looks at them or they step with those of other runs.
+    /// Delays mixing with the square matrix `matrix` until the rows are read or step with those of other runs.
     pub(crate) fn mix_later(&mut self, matrix: &Arc<Matrix>) {
         debug_assert!(matches!(matrix.host, HostMixing::Sparse { .. }));
         let rows = self.take();

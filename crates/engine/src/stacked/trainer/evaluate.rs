@@ -1,4 +1,4 @@
-//! Judging every row's model.
+//! Evaluation of every row's model.
 
 use crate::error::EngineError;
 use crate::stacked::requests::evaluation_request::{EvaluationRequest, Lists};
@@ -11,8 +11,8 @@ impl Stacked {
     /// Loss and accuracy of every row of `models` on `split`, or on its examples `subset`. Waits for the device.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if a run beside this one broke down; [`EngineError::Setting`] if there are no such examples;
-    /// those of a model of the user's own.
+    /// [`EngineError::Device`] if another run panicked; [`EngineError::Setting`] if there are no such examples; errors
+    /// of a user's own model.
     pub(super) fn judge(
         &self,
         context: Context<'_>,

@@ -1,4 +1,4 @@
-//! Tests of the stacked trainer: blocks of any size, the same bits.
+//! The stacked trainer has the same bits with blocks of any size.
 
 use super::*;
 use crate::Amount;

@@ -1,11 +1,11 @@
-"""Call-backs: what is called while runs go on.
+"""Call-backs, which `meshfold.run` calls while runs are carried out.
 
-`meshfold.run(experiment, callbacks=[...])` takes functions `on_record(run, record)` and objects with the hooks of `Callback`. Ready
-ones follow runs in TensorBoard, Weights & Biases, MLflow and Aim, and prune the trials of Optuna.
+`meshfold.run(experiment, callbacks=[...])` takes functions `on_record(run, record)` and objects with the hooks of `Callback`. The
+ready-made ones log runs to TensorBoard, Weights & Biases, MLflow and Aim, and prune the trials of Optuna.
 
-Runs go on side by side on threads of their own, but call-backs are called one after the other, on the thread that called
-`meshfold.run`: a call-back needs no lock, and a slow one holds up no run. It hears of a record a moment after it was written.
-Calls of `meshfold.run` on several threads may share the ready ones.
+Runs are carried out on threads of their own, but call-backs are called one after the other, on the thread that called
+`meshfold.run`. So a call-back needs no lock, and a slow one delays no run. It gets a record shortly after it was written.
+Calls of `meshfold.run` on several threads may share the ready-made ones.
 """
 
 from meshfold._run_info import RunInfo

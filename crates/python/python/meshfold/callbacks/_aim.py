@@ -12,11 +12,11 @@ from meshfold.callbacks._tracker import TrackedRun, Tracker
 
 
 class Aim(Tracker):
-    """Follows runs in Aim; needs the package aim.
+    """Logs runs to Aim; needs the package aim.
 
-    Each run is a run there, named by its label, in the Aim experiment of its experiment's name, with its configuration as `config` and
-    what its sweep varies as `sweep`. Figures are tracked by round; the parts of one, such as mean and min, are contexts. A resumed
-    run goes on in the same run.
+    Each run becomes an Aim run, named by its label, in the Aim experiment with the name of the experiment. It has the configuration
+    as `config` and the settings that the sweep varies as `sweep`. Figures are tracked by round; parts of a figure, such as mean and
+    min, are contexts. A resumed run continues the same Aim run.
 
     Args:
         repo: the folder or the server of Aim's repository; `.aim` in the working folder if absent.
@@ -35,7 +35,7 @@ class Aim(Tracker):
             run_hash=known,
             repo=self._repo,
             experiment=run.name,
-            # What the machine does, and what is printed, belongs to all runs.
+            # The machine's load and the printed text belong to all runs together.
             system_tracking_interval=None,
             capture_terminal_logs=False,
         )
@@ -47,7 +47,7 @@ class Aim(Tracker):
 
 
 class _AimRun:
-    #: A value at a step that is there already replaces it.
+    #: None, so that all records are logged: Aim replaces the value of a step that it already has.
     last: int | None = None
 
     def __init__(self, run: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a call-back is, and who calls it."""
+"""Call-backs, and the dispatcher that calls them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ OnRecord = Callable[[RunInfo, dict[str, Any]], object]
 
 
 class Callback:
-    """Hooks that are called while runs go on; override those that you need.
+    """Hooks that are called while runs are carried out; override those that you need.
 
-    An exception that a hook raises ends all runs after their round, with a checkpoint where the experiment keeps any, and
-    is raised again by `meshfold.run`. Until then the other call-backs hear of everything, and all of them of the ends of the runs.
+    If a hook raises an exception, all runs end after their current round, with a checkpoint if the experiment keeps any, and
+    `meshfold.run` raises it again. Until then the other call-backs are still called, and `on_end` is called for all of them.
     """
 
     def on_plan(self, runs: Sequence[RunInfo]) -> None:
-        """Before any run begins: all runs of the call, those included that are finished already."""
+        """Called before any run begins, with all runs of the call, including finished ones."""
 
     def on_start(self, run: RunInfo) -> None:
-        """A run begins, or goes on after the round `run.resumed_from`: `run.records()` are the earlier records up to that round."""
+        """A run begins, or continues after round `run.resumed_from`; then `run.records()` has the records up to that round."""
 
     def on_record(self, run: RunInfo, record: dict[str, Any]) -> None:
         """A run has a new record, a dict as in `metrics.jsonl`."""
 
     def on_end(self, run: RunInfo) -> None:
-        """A run has ended as `run.ending` says, also one that never began."""
+        """A run has ended as `run.ending` says; also called for runs that never began."""
 
 
 class _OnPlan(Protocol):
@@ -66,12 +66,12 @@ class _Function(Callback):
 
 
 class Dispatcher:
-    """Calls all call-backs of a call of `meshfold.run`."""
+    """Calls the call-backs given to one call of `meshfold.run`."""
 
     def __init__(self, callbacks: Sequence[AnyCallback]) -> None:
         self._callbacks = [_checked(place, callback) for place, callback in enumerate(callbacks)]
         self._failed: set[int] = set()
-        #: Whether the runs are being ended: what goes wrong from then on is a warning.
+        #: Whether the runs are being ended; from then on exceptions become warnings.
         self.is_stopping = False
 
     def call(self, hook: str, *arguments: Any) -> None:
@@ -85,7 +85,7 @@ class Dispatcher:
                 function(*arguments)
             except BaseException as error:
                 self._failed.add(place)
-                # Ctrl-C once more leaves out the rest.
+                # A second Ctrl-C is no `Exception`, and is raised.
                 if self.is_stopping and isinstance(error, Exception):
                     told = f"call-back {type(callback).__name__}: {type(error).__name__}: {error}"
                     warnings.warn(told, MeshfoldWarning, stacklevel=2)

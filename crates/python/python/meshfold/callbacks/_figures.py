@@ -1,4 +1,4 @@
-"""Figures of records and settings of runs, by names and without structure, as trackers want them."""
+"""Flattens the figures of records and the settings of runs to single values by name, as trackers need them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def figures(record: dict[str, Any], stroke: str = "/") -> dict[str, float]:
-    """The numbers of a record but for its round, `test_accuracy/mean` for a part; what was not measured is left out."""
+    """The numbers of a record except its round, by names such as `test_accuracy/mean`; figures that were not measured are left out."""
     found = dict(_parts(record, stroke))
     found.pop("round", None)
     return found
@@ -24,7 +24,7 @@ def _parts(record: dict[str, Any], stroke: str) -> Iterator[tuple[str, float]]:
 
 
 def settings(config: dict[str, Any], sweep: dict[str, Any]) -> dict[str, Any]:
-    """All settings of a run by their dotted paths. One that the sweep varies is a single value, however much lies below its path."""
+    """All settings of a run by their dotted paths. A setting that the sweep varies is one value, even if it is a dict."""
     leaves = dict(_leaves("", config))
     for path, value in varied(sweep).items():
         for leaf in [leaf for leaf in leaves if leaf == path or leaf.startswith(f"{path}.")]:
@@ -34,7 +34,7 @@ def settings(config: dict[str, Any], sweep: dict[str, Any]) -> dict[str, Any]:
 
 
 def varied(sweep: dict[str, Any]) -> dict[str, Any]:
-    """What a sweep varies, each a number, a truth value or a text, by which runs can be compared."""
+    """The settings that a sweep varies, each as a number, a truth value or text, so that runs can be compared."""
     return {path: _in_words(value) if isinstance(value, (dict, list)) else value for path, value in sweep.items()}
 
 

@@ -10,25 +10,25 @@ from meshfold.callbacks._figures import figures, settings
 from meshfold.callbacks._requirement import required
 from meshfold.callbacks._tracker import TrackedRun, Tracker
 
-#: How MLflow says that a run ended.
+#: MLflow's status for each ending of a run; others are `FAILED`.
 STATUS = {"finished": "FINISHED", "interrupted": "KILLED"}
 
-#: Most parameters of one request.
+#: The most parameters that MLflow takes in one request.
 AT_ONCE = 100
 
-#: Most characters of a parameter's value.
+#: The most characters in a parameter's value.
 LONGEST = 6000
 
 
 class MLflow(Tracker):
-    """Follows runs in MLflow; needs the package mlflow, or mlflow-skinny.
+    """Logs runs to MLflow; needs the package mlflow, or mlflow-skinny.
 
-    Each run is a run there, named by its label, in the MLflow experiment of its experiment's name, with its settings as parameters.
-    Figures are metrics by round. A resumed run goes on in the same run.
+    Each run becomes an MLflow run, named by its label, with its settings as parameters and its figures as metrics by round. A resumed
+    run continues the same MLflow run.
 
     Args:
-        experiment: the MLflow experiment; by the name of each run's experiment if absent.
-        tracking_uri: the server or the store, such as `sqlite:///mlflow.db`; as MLflow is set up if absent.
+        experiment: the MLflow experiment; if absent, the one with the name of the run's experiment.
+        tracking_uri: the server or the store, such as `sqlite:///mlflow.db`; if absent, MLflow's own setting.
     """
 
     def __init__(self, experiment: str | None = None, tracking_uri: str | None = None) -> None:
@@ -36,7 +36,7 @@ class MLflow(Tracker):
         self._mlflow = required("mlflow", "MLflow")
         self._experiment = experiment
         self._tracking_uri = tracking_uri
-        # Other than the functions of mlflow, a client knows of no run that is the active one.
+        # Unlike the functions of mlflow, a client has no active run.
         self._client = self._mlflow.MlflowClient(tracking_uri)
 
     def _place(self) -> str:
@@ -63,7 +63,7 @@ class MLflow(Tracker):
         return id
 
     def _resumes(self, id: str) -> bool:
-        """Whether the run is there still; then it goes on."""
+        """Whether MLflow still has the run; if so, its status becomes `RUNNING`."""
         try:
             self._client.update_run(id, status="RUNNING")
         except self._mlflow.exceptions.MlflowException:

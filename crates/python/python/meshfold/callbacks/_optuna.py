@@ -14,9 +14,9 @@ from meshfold.callbacks._requirement import required
 class OptunaPruning(Callback):
     """Reports the records of a trial to Optuna, and ends its runs when the trial should be pruned; needs the package optuna.
 
-    The runs then end after their round, with a checkpoint where the experiment keeps any, and `meshfold.run` raises
-    `optuna.TrialPruned`, which an objective passes on. Where a call has several runs, such as one for each seed, the mean over them is
-    reported, for each round that all of them have a record of.
+    To prune, the runs end after their current round, with a checkpoint if the experiment keeps any, and `meshfold.run` raises
+    `optuna.TrialPruned`, which an objective passes on. If a call has several runs, such as one for each seed, their mean is
+    reported, for each round of which all have a record.
 
     Args:
         trial: the trial, as the objective gets it.
@@ -41,14 +41,14 @@ class OptunaPruning(Callback):
 
     def on_record(self, run: RunInfo, record: dict[str, Any]) -> None:
         value = self._value(record)
-        # What follows on the decision to prune says nothing more.
+        # Nothing is reported after the decision to prune.
         if value is None or self._is_pruned:
             return
         values = self._values.setdefault(record["round"], {})
         values[run.id] = value
         if len(values) < len(set(self._runs)):
             return
-        # The sum goes in the order of the runs, whichever was faster.
+        # Summed in the order of the runs, so that the bits do not depend on which was faster.
         total = sum(values[id] for id in dict.fromkeys(self._runs))
         self._trial.report(total / len(values), step=record["round"])
         if self._trial.should_prune():
@@ -65,7 +65,7 @@ class OptunaPruning(Callback):
                 self.on_record(run, record)
 
     def _value(self, record: dict[str, Any]) -> float | None:
-        """The figure; None if it was not measured this time."""
+        """The figure to report; None if this record did not measure it."""
         found = figures(record, ".")
         name = self._metric
         if name not in found and record.get(name.split(".")[0], 0) is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def required(module: str, callback: str) -> Any:
-    """The module, or an error that says what to install."""
+    """Imports the module; if that fails, the error says what to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -15,11 +15,11 @@ from meshfold.callbacks._tracker import TrackedRun, Tracker
 class TensorBoard(Tracker):
     """Writes event files for TensorBoard, as `meshfold run --tensorboard` does; the package tensorboard is only needed to look at them.
 
-    Each run is a run of TensorBoard, `DIR/NAME/LABEL`, with all figures of its records as scalars over rounds and its settings as
-    hyperparameters. A run that is resumed or begins again gets its file anew. One that is finished already gets a file if it has none.
+    Each run becomes a TensorBoard run, `DIR/NAME/LABEL`, with all figures of its records as scalars by round and its settings as
+    hyperparameters. A run that is resumed or restarted gets a new file. A run that was finished before gets a file if it has none.
 
     Args:
-        dir: what `tensorboard --logdir` is given; the folder `tensorboard` in that of all results if absent.
+        dir: the folder for `tensorboard --logdir`; if absent, the folder `tensorboard` in that of all results.
     """
 
     def __init__(self, dir: str | PathLike[str] | None = None) -> None:
@@ -52,9 +52,9 @@ class TensorBoard(Tracker):
 
 
 class _EventFile:
-    #: The file is named by the run.
+    #: None, because the file is found by the name of the run.
     id = None
-    #: The file leaves out what it has.
+    #: None, because the file itself skips records that it has.
     last = None
 
     def __init__(self, log: EventLog) -> None:

@@ -1,4 +1,4 @@
-"""What the call-backs for trackers of experiments have in common."""
+"""The base of call-backs that log to experiment trackers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from meshfold._errors import MeshfoldWarning
 from meshfold._run_info import RunInfo
 from meshfold.callbacks._callback import Callback
 
-#: In the folder of a run: which run of which tracker it is.
+#: The file in the folder of a run with the run's id at each tracker.
 NAMES = "trackers.json"
 
 _names_lock = threading.Lock()
 
 
 class TrackedRun(Protocol):
-    """A run as its tracker has it."""
+    """A run at its tracker."""
 
     @property
     def id(self) -> str | None:
-        """What the tracker calls it, so that a resumed run finds it again."""
+        """The tracker's id for it, under which a resumed run finds it again."""
 
     @property
     def last(self) -> int | None:
@@ -36,10 +36,10 @@ class TrackedRun(Protocol):
 
 
 class Tracker(Callback):
-    """Each run of Meshfold is a run of the tracker; one that is resumed goes on in it, without a record twice.
+    """Each run of Meshfold becomes a run of the tracker. A resumed run continues it, and logs no record twice.
 
-    Before a tracker has taken any run, its exceptions end the call, so that a mistake shows at once. Later they are warnings: a
-    server that cannot be reached costs no run.
+    Until a tracker has accepted its first run, its exceptions end the call, so that a mistake shows at once. Later they become
+    warnings, so that no run is lost because a server cannot be reached.
     """
 
     def __init__(self) -> None:
@@ -48,11 +48,11 @@ class Tracker(Callback):
         self._has_worked = False
 
     def _place(self) -> str:
-        """Where the tracker keeps its runs, as a name for `trackers.json`."""
+        """The key in `trackers.json` for the place where the tracker keeps its runs."""
         raise NotImplementedError
 
     def _begin(self, run: RunInfo, known: str | None) -> TrackedRun:
-        """A run of the tracker: the one that is `known`, else a new one."""
+        """Opens the tracker's run with the id `known`, or a new one if that is None."""
         raise NotImplementedError
 
     def on_start(self, run: RunInfo) -> None:
@@ -104,7 +104,7 @@ def _log(tracked: TrackedRun, record: dict[str, Any]) -> None:
 
 
 def _earlier(run: RunInfo) -> list[dict[str, Any]]:
-    """The records of a resumed run that it had before."""
+    """The records that a resumed run already had."""
     if run.resumed_from is None:
         return []
     return [record for record in run.records() if record["round"] <= run.resumed_from]
@@ -119,10 +119,10 @@ def _names(folder: Path) -> dict[str, str]:
 
 
 def _remember(folder: Path, place: str, id: str) -> None:
-    """Notes what a tracker calls the run. Without this a resumed run would be a new one there."""
+    """Stores a tracker's id for the run, so that a resumed run continues there."""
     with _names_lock:
         names = {**_names(folder), place: id}
-        # In one step: a file that is cut off would hide the runs of all trackers.
+        # Replaced in one step: a truncated file would lose the ids of all trackers.
         new = folder / f"{NAMES}.new"
         new.write_text(json.dumps(names, indent=2) + "\n", encoding="utf-8")
         os.replace(new, folder / NAMES)

@@ -9,20 +9,20 @@ from meshfold.callbacks._figures import figures, varied
 from meshfold.callbacks._requirement import required
 from meshfold.callbacks._tracker import TrackedRun, Tracker
 
-#: Exit codes by which Weights & Biases tells how a run ended; it gives 255 after Ctrl-C itself.
+#: The exit code for Weights & Biases by the ending of a run; others are 1. Its own code after Ctrl-C is 255.
 EXIT_CODES = {"finished": 0, "interrupted": 255}
 
 
 class WandB(Tracker):
-    """Follows runs in Weights & Biases; needs the package wandb.
+    """Logs runs to Weights & Biases; needs the package wandb.
 
-    Each run is a run there, named by its label, in the group of its experiment, with its configuration as `config`; what its sweep varies
-    is below `sweep` once more, each a single value. Figures are logged by round. A resumed run goes on in the same run; with `mode="offline"`, where
-    Weights & Biases resumes none, it has a folder of its own there under the same id, with all its records.
+    Each run becomes a run there, named by its label, in the group of its experiment, with its configuration as `config`. Below
+    `config.sweep` are the settings that the sweep varies, each as one value. Figures are logged by round. A resumed run continues the
+    same run. With `mode="offline"` Weights & Biases cannot resume: the run gets another folder with the same id and all its records.
 
     Args:
         project: the project.
-        init: what else `wandb.init` takes, such as `entity`, `mode`, `dir` and `tags`; `config` is added to that of each run.
+        init: further arguments of `wandb.init`, such as `entity`, `mode`, `dir` and `tags`; `config` is merged into each run's.
     """
 
     def __init__(self, project: str | None = None, **init: Any) -> None:
@@ -44,7 +44,7 @@ class WandB(Tracker):
             "name": run.label,
             "id": known,
             "resume": None if known is None else "allow",
-            # Runs go on side by side.
+            # Several runs are open at once.
             "reinit": "create_new",
         }
         about = {"sweep": varied(run.settings), "meshfold_id": run.id}

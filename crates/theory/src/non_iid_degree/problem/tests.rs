@@ -36,7 +36,7 @@ fn table(examples: usize, width: usize) -> (Table, Vec<u16>) {
     (Table(rows), labels)
 }
 
-/// The gradient by `model` `[C, d + 1]` of one example without weight decay.
+/// The gradient of one example's loss with respect to `model` `[C, d + 1]`, without weight decay.
 fn gradient(model: &[f64], features: &[f64], label: u16) -> Vec<f64> {
     let x: Vec<f64> = features.iter().copied().chain([1.0]).collect();
     let logits = model.chunks(x.len());

@@ -1,4 +1,4 @@
-//! Greedy-Swap without anybody who knows all nodes: leaders of cliques swap among themselves.
+//! Greedy-Swap without global knowledge: the leaders of cliques swap nodes among themselves.
 
 use super::LabelDistributions;
 use super::greedy_swap::{Judged, swap_if_lower};
@@ -57,7 +57,7 @@ impl Default for Leaders {
 }
 
 impl Leaders {
-    /// Checks that leaders know enough others that nobody is lost sight of.
+    /// Checks that views are large enough for leaders not to lose sight of each other, and not too large.
     ///
     /// # Errors
     /// [`TopologyError::LeaderView`] if they do not.

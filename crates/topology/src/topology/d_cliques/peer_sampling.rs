@@ -1,4 +1,4 @@
-//! Peers that nodes know of, by exchanging whom they know.
+//! Peer sampling: nodes learn of peers by exchanging the peers that they know.
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -9,7 +9,7 @@ pub(super) const LEAST_VIEW: usize = 4;
 /// Most others in a view, far more than the thirty of Jelasity et al.
 pub(super) const LARGEST_VIEW: usize = 100;
 
-/// What each of some peers knows of the others: a view of at most `size` of them, c.
+/// The views of some peers: each knows at most `size` others, c.
 ///
 /// At first a peer knows those that follow it in a circle.
 ///
@@ -46,13 +46,13 @@ impl Views {
         self.take(peer, &heard);
     }
 
-    /// A random one of those that `peer` knows.
+    /// A random peer that `peer` knows.
     pub(super) fn sample(&self, peer: usize, rng: &mut ChaCha8Rng) -> usize {
         let view = &self.views[peer];
         view[rng.random_range(0..view.len())]
     }
 
-    /// What `peer` tells another: c/2 - 1 random ones of those it knows, which then stand first in its view, and itself.
+    /// What `peer` tells another: itself, and c/2 - 1 random peers of its view, which then stand first in the view.
     fn told(&mut self, peer: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
         let others = (self.size / 2).saturating_sub(1);
         let view = &mut self.views[peer];
@@ -60,7 +60,7 @@ impl Views {
         view.iter().take(others).copied().chain([peer]).collect()
     }
 
-    /// `peer` takes what it was `told` into its view, and drops as many as are too much from those that stand first.
+    /// Adds what `peer` was `told` to its view, and drops the surplus from those that stand first.
     fn take(&mut self, peer: usize, told: &[usize]) {
         let view = &mut self.views[peer];
         view.retain(|known| !told.contains(known));

@@ -1,10 +1,10 @@
-//! Averages that nodes compute by telling each other.
+//! Averages that nodes compute by sending each other sums.
 
 use super::LabelDistributions;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// What every node takes for the mean of all label distributions after `rounds` rounds, `[N][C]`.
+/// Every node's estimate of the mean of all label distributions after `rounds` rounds, `[N][C]`.
 ///
 /// A node holds a sum and a weight, at first its own distribution and 1. In each round it keeps half of both and sends half to a node
 /// that it draws uniformly; what it has and receives is added up. Its estimate is the sum divided by the weight.

@@ -1,4 +1,4 @@
-//! What must stay positive, and the multipliers of it.
+//! The slacks that must stay positive, and their multipliers.
 
 use super::problem::Problem;
 use faer::{Mat, Side};
@@ -133,7 +133,7 @@ impl Cones {
         }
     }
 
-    /// The largest multiple of a change that keeps this positive semidefinite; nothing if it is not to begin with.
+    /// The largest multiple of a change that keeps this positive semidefinite; `None` if it is not so to begin with.
     pub(super) fn largest_step(&self, change: &Self) -> Option<f64> {
         let numbers = self.edges.iter().chain(&self.rows);
         let changes = change.edges.iter().chain(&change.rows);

@@ -51,7 +51,7 @@ impl Problem {
         })
     }
 
-    /// What each node's edges weigh together.
+    /// The sum of the weights of each node's edges, `[N]`.
     pub(super) fn given(&self, weights: &[f64]) -> Vec<f64> {
         let mut given = vec![0.0; self.nodes];
         for (&(a, b), weight) in self.edges.iter().zip(weights) {
@@ -61,7 +61,7 @@ impl Problem {
         given
     }
 
-    /// Numbers that there are only if entries may not be negative.
+    /// The `numbers` of constraints that exist only if entries may not be negative; none otherwise.
     pub(super) fn if_nonnegative(&self, numbers: impl Fn() -> Vec<f64>) -> Vec<f64> {
         match self.nonnegative {
             true => numbers(),

@@ -1,4 +1,4 @@
-//! Tests of runs side by side: the bits of runs alone.
+//! Runs whose launches are merged have the bits that they have alone.
 
 use super::*;
 use crate::backend::trainer::{GradientRows, Trainer};
@@ -31,7 +31,7 @@ enum Kind {
     Kept,
     Pulled,
     Gradients,
-    /// Mixes at the end of a round: some twice, some not at all; once nobody steps before the next mixing.
+    /// Mixes at the end of a round: some twice, some not at all; once no row steps before the next mixing.
     Mixed,
 }
 

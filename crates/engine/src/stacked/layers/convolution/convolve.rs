@@ -1,6 +1,6 @@
 //! A convolution of all rows: `y[p, o] = b[o] + Σ_{q in window, c} x[q, c] · w[q, c, o]`, with ReLU if asked for.
 //!
-//! Windows are read where they lie: unfolding them first would take a place's bytes once for every window over it.
+//! Windows are read in place: unfolding them first would copy each place once for every window over it.
 
 use super::convolve_lines::{Reading, convolve_lines_kernel};
 use crate::network::layer::{Convolution, Dense};
@@ -69,7 +69,7 @@ fn convolve_kernel<N: Size, M: Size>(
     }
     for tap in 0..taps {
         let (tap_y, tap_x) = (tap / window.size_x, tap % window.size_x);
-        // Where the channels begin, and one more; zero beyond the border.
+        // One more than where the channels begin; zero beyond the border.
         let mut starts = Array::<usize>::new(tile);
         #[unroll]
         for i in 0..tile {
@@ -100,7 +100,7 @@ fn convolve_kernel<N: Size, M: Size>(
     }
 }
 
-/// A convolution as the product that it is with each window.
+/// A convolution as the dense layer that it applies to each window.
 pub(crate) fn product(layer: &Convolution) -> Dense {
     Dense {
         inputs: layer.inner(),

@@ -1,4 +1,5 @@
-//! The loss's gradient by what a convolution reads: `δx[q, c] = Σ_{windows p over q, o} δy[p, o] · w[q in p, c, o]`.
+//! The gradient with respect to the input of a convolution: `δx[q, c] = Σ_{windows p over q, o} δy[p, o] · w[q in p, c,
+//! o]`.
 
 use super::convolve::product;
 use super::convolve_lines::{Reading, convolve_delta_lines_kernel};
@@ -61,7 +62,7 @@ fn convolve_delta_kernel<N: Size, M: Size>(
     for tap in 0..taps {
         let weights = (row * taps + tap) * outputs * columns + column;
         let (tap_y, tap_x) = (tap / window.size_x, tap % window.size_x);
-        // Where the window's outputs begin, and one more; zero if there is none.
+        // One more than where the window's outputs begin; zero if there is none.
         let mut starts = Array::<usize>::new(tile);
         #[unroll]
         for i in 0..tile {
@@ -84,7 +85,7 @@ fn convolve_delta_kernel<N: Size, M: Size>(
     }
 }
 
-/// The window of the convolution that brings back what came from `window`, if there is one.
+/// The window of the convolution that computes the backward pass of `window`, if there is one.
 fn turned_round(window: &Window) -> Option<Window> {
     let border = |size: usize, padding: usize| (size - 1).checked_sub(padding);
     let padding = (

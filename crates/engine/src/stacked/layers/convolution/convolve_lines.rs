@@ -1,5 +1,5 @@
-//! A convolution, and the gradient by what it reads, by units that take neighbouring positions of a line: what lies under them is
-//! loaded once for all taps of a row of the window.
+//! A convolution, and the gradient with respect to its input, by units that take neighbouring positions of a line: the
+//! inputs under them are loaded once for all taps of a row of the window.
 
 use super::span::{Span, load_span};
 use crate::network::layer::{Grid, Window};
@@ -14,7 +14,7 @@ use cubecl::prelude::*;
 /// Positions whose sums a unit keeps in registers.
 const TILE: usize = 8;
 
-/// Units that keep a large GPU busy; fewer in tests, so that they come to broad tiles.
+/// Units that keep a large GPU busy; fewer in tests, so that these reach broad tiles.
 const BUSY: usize = if cfg!(test) { 64 } else { 1 << 16 };
 
 /// How units share the work.
@@ -30,7 +30,7 @@ pub(crate) struct Lines {
     depth: usize,
     /// Places from a position to the next.
     stride: usize,
-    /// Whether windows may stand over the border of a line, or a unit's positions behind its end.
+    /// Whether windows may extend beyond the border of a line, or a unit's positions beyond its end.
     beyond: bool,
     /// Whether the last tap's weights come first.
     flipped: bool,
@@ -46,13 +46,13 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// How units share the work with vectors of `n` outputs and of `m` channels; none if lines are too short, or windows too narrow, to
-    /// gain by it, or windows so wide that a unit has no registers for what is under them.
+    /// How units share the work, with vectors of `n` outputs and of `m` channels. `None` if it does not pay because
+    /// lines are too short or windows too narrow, or if windows are too wide for a unit's registers.
     pub(crate) fn lines(&self, (n, m): (usize, usize), part: &Part<'_>) -> Option<Lines> {
         let (output, window) = (self.output, self.window);
         let taps = window.size.1;
         let tile = tuned("LINES_TILE", TILE);
-        // Of positions that a line does not have, units compute as many as of those that it has at most a third.
+        // Units compute positions that a line does not have: at most a third of those that it has.
         let wasted = output.width.next_multiple_of(tile) - output.width;
         if taps < 2 || 3 * wasted > output.width || tuned("LINES", 1) == 0 {
             return None;
@@ -139,8 +139,9 @@ fn tile_of_line(
     }
 }
 
-/// Adds to the sums of a tile its inputs, those of example `example` of `inputs`, times the weights, whose rows have `columns` vectors: the
-/// first is at `weights_at`. Every sum is one chain over rows of taps, blocks of channels, taps of the row and channels of the block.
+/// Adds to the sums of a tile the products of its inputs, from example `example` of `inputs`, with the weights, which
+/// begin at `weights_at` and have `columns` vectors per row. Every sum is one chain over rows of taps, blocks of
+/// channels, taps of the row and channels of the block.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn add_windows<N: Size, M: Size>(
@@ -277,8 +278,8 @@ pub(crate) fn convolve_lines_kernel<N: Size, M: Size>(
     }
 }
 
-/// The backward pass of windows that move by one place, which is a convolution of what comes back with the window turned round: each
-/// unit holds some neighbouring places by some vectors of channels.
+/// The backward pass for windows that move by one place, which is a convolution of the output gradient with the flipped
+/// window: each unit holds some neighbouring places by some vectors of channels.
 #[cube(launch)]
 pub(crate) fn convolve_delta_lines_kernel<N: Size, M: Size>(
     transposed: &[Vector<f32, N>],

@@ -1,5 +1,5 @@
-//! A convolution's gradient: `∂w[q, c, o] = Σ_p x[q under p, c] · δ[p, o]` and `∂b = Σ δ`, straight to
-//! where it goes.
+//! A convolution's gradient: `∂w[q, c, o] = Σ_p x[q under p, c] · δ[p, o]` and `∂b = Σ δ`, written directly to the
+//! sink.
 
 use super::convolve::product;
 use super::outer_tiles::Tiles;
@@ -41,8 +41,8 @@ fn end_inside(tap: usize, stride: usize, padding: usize, places: usize, position
 }
 
 /// Each unit holds one vector of channels under one tap by one vector of outputs; if the layer has a bias (`biases` is
-/// one, not zero), the last unit of a column holds it. Where the gradient is added to, the chain over examples and positions goes on from
-/// what is there.
+/// one, not zero), the last unit of a column holds it. If the sink adds, the chain over examples and positions
+/// continues from what is there.
 #[cube(launch)]
 fn convolve_outer_kernel<N: Size, M: Size>(
     inputs: &[Vector<f32, M>],
@@ -157,8 +157,8 @@ fn convolve_outer_kernel<N: Size, M: Size>(
     }
 }
 
-/// Brings the gradient of `convolution` to `sink`, from what it was given, `inputs` `[rows, examples, places, channels]`,
-/// and `deltas` `[rows, examples, positions, outputs]`.
+/// Writes the gradient of `convolution` to `sink`, given its `inputs` `[rows, examples, places, channels]` and `deltas`
+/// `[rows, examples, positions, outputs]`, the gradient with respect to its outputs.
 pub(crate) fn convolve_outer(
     convolution: &Convolution,
     inputs: &CubeTensor,

@@ -1,7 +1,7 @@
 //! A convolution's gradient, by cubes whose units take parts of examples side by side.
 //!
-//! Each gradient is a chain over the parts of a row's examples, and what is added for a part is a chain over its positions. So it
-//! does not matter how many a cube takes at once, nor whether a batch is cut into pieces.
+//! Each gradient is a chain over the parts of a row's examples, and each part's term is a chain over its positions. So
+//! the bits depend neither on how many parts a cube takes at once, nor on whether a batch is cut into pieces.
 
 use super::outer_tiles::Tiles;
 use super::span::load_span;
@@ -106,7 +106,7 @@ fn block_at(
     }
 }
 
-/// One more than where sum `sum` of the block that `lane` has goes, counted within the weight; zero if the layer has no such.
+/// One more than where sum `sum` of the block of `lane` goes, counted within the weight; zero if there is no such sum.
 #[cube]
 fn weight_at(
     lane: usize,
@@ -129,8 +129,8 @@ fn weight_at(
     at
 }
 
-/// Adds to the sums of `block` what a line of positions of one example adds: `line` is the first place of the line under its taps,
-/// `position` the first of the positions.
+/// Adds the terms of a line of positions of one example to the sums of `block`: `line` is the first place of the line
+/// under its taps, `position` the first position.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn add_line<N: Size, M: Size>(
@@ -193,7 +193,8 @@ fn add_line<N: Size, M: Size>(
     }
 }
 
-/// The sum of `count` deltas, `step` apart from `first` on: some chains side by side, so that the unit does not wait for each.
+/// The sum of `count` deltas, `step` apart from `first` on, in several interleaved chains, so that the unit does not
+/// wait for each addition.
 #[cube]
 fn sum_of<N: Size>(
     deltas: &[Vector<f32, N>],
@@ -226,8 +227,9 @@ fn sum_of<N: Size>(
     sum
 }
 
-/// Each cube holds some blocks of the weight of a row, or some columns of its bias: for each it has several units, which take an example
-/// or a part of one each, and add up what they have in the order of the examples. The cubes of biases, which wait for memory, come first.
+/// Each cube holds some blocks of the weight of a row, or some columns of its bias, with several units for each. A unit
+/// takes an example or a part of one; the results are added in the order of the examples. The cubes of biases, which
+/// wait for memory, come first.
 #[cube(launch)]
 fn convolve_outer_by_example_kernel<N: Size, M: Size>(
     inputs: &[Vector<f32, M>],
@@ -366,7 +368,7 @@ fn convolve_outer_by_example_kernel<N: Size, M: Size>(
                     }
                 }
             }
-            // What the row does not have adds zero.
+            // Examples that the row does not have add zero.
             #[unroll]
             for r in 0..rounds {
                 #[unroll]

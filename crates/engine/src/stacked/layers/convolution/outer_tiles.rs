@@ -7,7 +7,7 @@ use crate::stacked::device::launch::shared_floats;
 use crate::stacked::device::tuning::tuned;
 use cubecl::prelude::*;
 
-/// Floats that the units of a cube share: every device with shared memory has as many.
+/// Floats that the units of a cube share; every device with shared memory has at least so many.
 const SHARED: usize = 4096;
 
 /// Units that keep a large GPU busy; fewer in tests, so that cubes come to take turns.
@@ -21,8 +21,9 @@ const LANES: [usize; 4] = [32, 16, 8, 4];
 
 /// How a cube does its work.
 ///
-/// A *block* is what one unit sums: by one vector of outputs, the channels of some vectors under some taps of one row of the window.
-/// Lanes of a cube are its blocks; for each lane it has as many units as it takes parts of examples at once, an even number.
+/// A *block* is what one unit sums: some vectors of channels under some taps of one row of the window, by one vector of
+/// outputs. A cube has one *lane* per block; for each lane it has as many units as it takes parts of examples at once,
+/// an even number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Tiles {
     /// Blocks of a cube.
@@ -39,13 +40,13 @@ pub(crate) struct Tiles {
     pub(super) depth: usize,
     /// Vectors of sums of a block.
     pub(super) sums: usize,
-    /// Of these, as many as units lay down in shared memory at once.
+    /// How many of these sums units write to shared memory at once.
     pub(super) together: usize,
     /// Positions that a unit loads at once.
     pub(super) ahead: usize,
     /// Places from a position to the next.
     pub(super) stride: usize,
-    /// Whether the window may stand over the border of a line.
+    /// Whether the window may extend beyond the border of a line.
     pub(super) padded: bool,
     /// Whether a line of positions is not a multiple of `ahead`.
     pub(super) ragged: bool,
@@ -60,8 +61,8 @@ fn divisor(number: usize, most: usize) -> usize {
 }
 
 impl Tiles {
-    /// Those of `convolution`, with vectors of `n` outputs and of `m` channels; none if the device has too little that its units
-    /// can share.
+    /// The tiles of `convolution`, with vectors of `n` outputs and of `m` channels; `None` if the device has too little
+    /// shared memory.
     pub(crate) fn of(
         convolution: &Convolution,
         (n, m): (usize, usize),

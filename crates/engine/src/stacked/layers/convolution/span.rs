@@ -1,9 +1,9 @@
-//! Neighbouring places of a line of a grid, of which a unit loads each but once for all windows over it.
+//! Neighbouring places of a line of a grid, which a unit loads once for all windows over them.
 
 use crate::stacked::layers::window::WindowAt;
 use cubecl::prelude::*;
 
-/// What a unit loads of a line.
+/// The part of a line that a unit loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
     /// Places.
@@ -14,8 +14,8 @@ pub(crate) struct Span {
     pub(crate) beyond: bool,
 }
 
-/// Loads the channels from vector `channel` on of the places from `left` on, which is counted with the border, of the line that
-/// begins at place `line`: first those of one place, then those of the next. Beyond the border they are zero.
+/// Loads channels from vector `channel` on, of the places from `left` on (counted with the border) of the line that
+/// begins at place `line`: first the channels of one place, then those of the next. Beyond the border they are zero.
 #[cube]
 pub(crate) fn load_span<M: Size>(
     inputs: &[Vector<f32, M>],

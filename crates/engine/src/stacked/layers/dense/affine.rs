@@ -76,7 +76,8 @@ fn affine_kernel<N: Size, M: Size>(
     }
 }
 
-/// As [`affine_kernel`], each cube making a block of places by outputs. The bias begins the chain of the first part.
+/// As [`affine_kernel`], but each cube computes a block of places by outputs. The chain of the first part begins with
+/// the bias.
 #[cube(launch)]
 #[allow(
     clippy::collapsible_if,

@@ -1,4 +1,5 @@
-//! The forward product of a layer of many inputs and few outputs: the units of a cube share the inputs, and add up what they have.
+//! The forward product of a layer with many inputs and few outputs: the units of a cube divide the inputs among them,
+//! and add up their sums.
 
 use super::affine::Affine;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
@@ -26,7 +27,7 @@ pub(super) struct Narrow {
 }
 
 impl Narrow {
-    /// That of a layer from `inputs` to `outputs`, if it is a narrow one that `client` can compute so, with `places` places.
+    /// The shape for a layer from `inputs` to `outputs` with `places` places, if it is narrow and `client` supports it.
     pub(super) fn of(
         client: &Client,
         inputs: usize,

@@ -1,4 +1,4 @@
-//! The loss's gradient by a layer's input: `δx = δy · Wᵀ`.
+//! The gradient with respect to a layer's input: `δx = δy · Wᵀ`.
 
 use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
@@ -67,7 +67,8 @@ fn delta_kernel<N: Size, M: Size>(
     }
 }
 
-/// As [`delta_kernel`], each cube making a block of places by inputs; it turns the weights around in the memory that it shares.
+/// As [`delta_kernel`], but each cube computes a block of places by inputs, and transposes the weights in shared
+/// memory.
 #[cube(launch)]
 fn delta_staged_kernel<N: Size>(
     models: &[Vector<f32, N>],

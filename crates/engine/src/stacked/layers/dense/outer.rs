@@ -1,4 +1,4 @@
-//! A layer's gradient: `∂W = xᵀ · δ` and `∂b = Σ δ`, straight to where it goes.
+//! A layer's gradient: `∂W = xᵀ · δ` and `∂b = Σ δ`, written directly to the sink.
 
 use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
@@ -18,8 +18,8 @@ use cubecl::prelude::*;
 const AHEAD: usize = 2;
 
 /// Each unit holds one vector of inputs by one vector of outputs; if the layer has a bias (`biases` is one, not zero),
-/// the last unit of a column holds it, its input being always one. The input of a place goes with the delta of the place
-/// `skip` after it. Where the gradient is added to, the chain over the examples goes on from what is there.
+/// the last unit of a column holds it, with one as its input. The input of a place is multiplied with the delta `skip`
+/// places later. If the sink adds, the chain over the examples continues from what is there.
 #[cube(launch)]
 fn outer_kernel<N: Size, M: Size>(
     inputs: &[Vector<f32, M>],
@@ -112,16 +112,16 @@ fn outer_kernel<N: Size, M: Size>(
 /// A layer's gradient to launch.
 pub(crate) struct Outer<'a> {
     pub(crate) layer: &'a Dense,
-    /// What the layer was given, `[rows, examples, places, inputs]`.
+    /// The layer's inputs, `[rows, examples, places, inputs]`.
     pub(crate) inputs: &'a CubeTensor,
-    /// The gradient by what it gave, `[rows, examples, places, outputs]`.
+    /// The gradient with respect to its outputs, `[rows, examples, places, outputs]`.
     pub(crate) deltas: &'a CubeTensor,
-    /// How many places after its input what the layer gave stands; 0 but for what a recurrent layer gives itself.
+    /// How many places an output is after its input; 0 except for the product of a recurrent layer with its own state.
     pub(crate) skip: usize,
 }
 
 impl Outer<'_> {
-    /// Brings the gradient of the layer to `sink`.
+    /// Writes the gradient of the layer to `sink`.
     pub(crate) fn launch(&self, sink: &GradientSink, part: &Part<'_>) {
         let layer = self.layer;
         let (read, written) = sink.moves(part.rows * layer.parameters());

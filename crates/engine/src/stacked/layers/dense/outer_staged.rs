@@ -1,4 +1,4 @@
-//! The gradient of a layer whose weight has many blocks, each made by a cube of units that share what they read.
+//! The gradient of a layer whose weight has many blocks, each computed by a cube of units that share what they read.
 
 use super::outer::Outer;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
@@ -12,10 +12,10 @@ use crate::stacked::layers::staged::blocks::VECTOR;
 use crate::stacked::layers::staged::{put, unit_at};
 use cubecl::prelude::*;
 
-/// Places up to which a step waits for memory more than for its products.
+/// Up to so many places, a step takes more time for memory accesses than for its products.
 const FEW_PLACES: usize = 64;
 
-/// How a cube makes a block of a weight's gradient, inputs by outputs.
+/// How a cube computes a block, inputs by outputs, of a weight's gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct OuterBlocks {
     /// Units one below the other, an even number.
@@ -26,20 +26,20 @@ pub(crate) struct OuterBlocks {
     heights: usize,
     /// Vectors of outputs of a unit, `across` apart.
     widths: usize,
-    /// Places that are brought at once.
+    /// Places that are loaded at once.
     chunk: usize,
     /// Chunks that there is room for.
     stages: usize,
 }
 
 impl OuterBlocks {
-    /// Those of a gradient, unless it is too small for them or not made of whole vectors, or the device cannot run them. Every sum is one
-    /// chain over the places whatever they are.
+    /// The blocks of a gradient; `None` if it is too small for them or not made of whole vectors, or the device cannot
+    /// run them. Every sum is one chain over the places, whatever the blocks are.
     pub(crate) fn of(outer: &Outer<'_>, part: &Part<'_>) -> Option<Self> {
         let (layer, client) = (outer.layer, &outer.inputs.client);
         let whole = layer.inputs.is_multiple_of(VECTOR) && layer.outputs.is_multiple_of(VECTOR);
         let large = layer.inputs >= 32 && layer.outputs >= 32;
-        // The gradient by a bias is the sum over all places, also those that `skip` leaves out.
+        // The gradient with respect to a bias is the sum over all places, also those that `skip` leaves out.
         let alike = outer.skip == 0 || layer.bias.is_none() && layer.places > outer.skip;
         if !whole || !large || !alike || tuned("DENSE_OUTER", 1) == 0 {
             return None;
@@ -113,13 +113,13 @@ impl OuterBlocks {
         self.stages * self.stage()
     }
 
-    /// Vectors that each unit brings of a chunk of lines of `vectors`.
+    /// Vectors that each unit loads of a chunk whose lines have `vectors` vectors.
     fn brought(&self, vectors: usize) -> usize {
         (self.chunk * vectors).div_ceil(self.units())
     }
 }
 
-/// The places of a row that are multiplied, and where they stand.
+/// The places of a row that are multiplied.
 #[derive(CubeType, Clone, Copy)]
 struct PlacesAt {
     /// The first place.
@@ -190,7 +190,8 @@ fn add_place<N: Size>(
     }
 }
 
-/// Each cube makes a block of inputs by outputs of a row's gradient; those of the first inputs also that of the bias, if there is one.
+/// Each cube computes a block of inputs by outputs of a row's gradient; the cubes of the first inputs also compute the
+/// bias's, if there is one.
 #[cube(launch)]
 #[allow(
     clippy::collapsible_if,

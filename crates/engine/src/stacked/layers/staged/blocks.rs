@@ -1,4 +1,4 @@
-//! How cubes share a product out.
+//! How a product is divided among cubes.
 
 use crate::stacked::device::launch::shared_floats;
 use crate::stacked::device::tuning::tuned;
@@ -7,14 +7,14 @@ use cubecl::client::Client;
 /// Numbers that a unit moves at once.
 pub(crate) const VECTOR: usize = 4;
 
-/// Places of an example from which on a layer's products are large by themselves.
+/// From so many places per example on, a layer's products are large by themselves.
 const MANY_PLACES: usize = 16;
 
-/// Vectors that all chunks of a cube should stay within, so that several cubes run side by side.
+/// The most vectors that all chunks of a cube should take, so that several cubes can run at once.
 const STAGED: usize = 2048;
 
-/// How a cube makes a block of the product of places with weights. All follows from the shape of the product, so that sums do not depend
-/// on what else is in the launch; the parts, which decide on the order of sums, follow from the layer alone.
+/// How a cube computes a block of the product of places with weights. The parts decide on the order of sums, and so
+/// depend on the layer alone. All else depends on the shape of the product, and not on what else is in the launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Blocks {
     /// Units one below the other, an even number.
@@ -27,13 +27,13 @@ pub(crate) struct Blocks {
     pub(crate) places: usize,
     /// Vectors of outputs of a unit, `across` apart.
     pub(crate) vectors: usize,
-    /// Vectors of the inner dimension that are brought at once.
+    /// Vectors of the inner dimension that are loaded at once.
     pub(crate) chunk: usize,
     /// Whether the weights lie along the inner dimension, `[outputs, inner]`, not across it.
     pub(crate) along: bool,
 }
 
-/// A product to make in blocks.
+/// The shape of a product to compute in blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProductShape {
     /// Places of an example.
@@ -47,7 +47,8 @@ pub(crate) struct ProductShape {
 }
 
 impl Blocks {
-    /// Those of a product, unless it is too small for them or not made of whole vectors, or `client` cannot run them.
+    /// The blocks of a product; `None` if it is too small for them or not made of whole vectors, or `client` cannot run
+    /// them.
     pub(crate) fn of(client: &Client, shape: ProductShape) -> Option<Self> {
         let whole = shape.inner.is_multiple_of(VECTOR) && shape.outputs.is_multiple_of(VECTOR);
         let large = shape.inner >= 8 && shape.outputs >= 32;
@@ -112,7 +113,7 @@ impl Blocks {
         self.places * self.vectors
     }
 
-    /// Sums of a unit, after those of the parts were added: its share of those of all parts.
+    /// Sums of a unit after the parts are added: its share of the totals.
     pub(crate) fn totals(&self) -> usize {
         self.sums().div_ceil(self.parts)
     }
@@ -139,18 +140,19 @@ impl Blocks {
         self.left() + self.right()
     }
 
-    /// Vectors that the cube shares: two chunks, one of which comes while the other is multiplied; later the sums of all parts.
+    /// Vectors that the cube shares: two chunks, one of which is loaded while the other is multiplied; later the sums
+    /// of all parts.
     pub(crate) fn shared(&self) -> usize {
         (2 * self.stage()).max(self.parts * self.units())
     }
 
-    /// Vectors that each unit brings of `vectors`.
+    /// Vectors that each unit loads of `vectors`.
     pub(super) fn brought(&self, vectors: usize) -> usize {
         vectors.div_ceil(self.units())
     }
 }
 
-/// Units side by side that leave the fewest of `columns` vectors over.
+/// The number of units side by side that leaves the fewest of `columns` vectors over.
 fn across(columns: usize) -> usize {
     let left_over = |across: &usize| columns.div_ceil(*across) * across;
     let sizes = [10, 8, 12, 16, 14];
