@@ -37,7 +37,7 @@ pub struct Setting {
     pub shard_sizes: Vec<usize>,
     /// Label of each client's first example, `[N]`.
     pub first_labels: Vec<u16>,
-    /// Seed of the run.
+    /// Seed of what methods draw: `seeds.methods`, or else the run's seed.
     pub seed: u64,
     /// Parameters of a model, `P`.
     pub parameters: usize,
@@ -80,7 +80,7 @@ pub struct Round<'a> {
     pub gone: &'a [bool],
     /// Who falls behind, if anyone does.
     pub straggler_context: Option<StragglerContext<'a>>,
-    /// Seed of the run.
+    /// Seed of what methods draw: `seeds.methods`, or else the run's seed.
     pub seed: u64,
     /// Where the round's messages are counted.
     pub traffic: &'a mut Traffic,

@@ -203,9 +203,28 @@ class Hoarder(mf.Method):
             self._old[0].mix(round.mixing)
 
 
+class Gambler(mf.Method):
+    """Keeps a generator, which would begin anew in a resumed run."""
+
+    def start(self, models: mf.Stack) -> None:
+        self.draws = np.random.default_rng(1)
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        pass
+
+
+class Functional(mf.Method):
+    """Returns new models in place of changing those that it is given."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> mf.Stack:  # type: ignore[override]
+        return models.copy()
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("gambler", "no checkpoint can hold: make a generator in each round, `np.random.default_rng([round.seed, round.number])`"),
+        ("functional", "`round` returned a Stack, needed nothing: change `models` in place"),
         ("untidy", "`self.notes` is of type dict, which no checkpoint can hold"),
         ("hoarder", "this stack belongs to a round that is over"),
     ],

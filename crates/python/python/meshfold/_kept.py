@@ -7,6 +7,7 @@ attribute and the form of its value: `count int`, `averages array <f8 C 2 3`, `t
 from __future__ import annotations
 
 import json
+import random
 import struct
 import sys
 from typing import Any
@@ -33,11 +34,18 @@ def stacks_of(method: Method) -> list[tuple[str, Stack]]:
                 at_start[name] = value
             # In a resumed run `start` makes such a key again.
             if name not in at_start or at_start[name] is not value:
-                raise TypeError(
-                    f"`self.{name}` is of type {type(value).__name__}, which no checkpoint can hold: keep stacks, numbers and arrays "
-                    f"of numbers, or call it `self._{name}` and make it in `start`"
-                )
+                raise TypeError(f"`self.{name}` is of type {type(value).__name__}, which no checkpoint can hold: {_remedy(name, value)}")
     return list(stacks.values())
+
+
+def _remedy(name: str, value: Any) -> str:
+    """What to do about an attribute that no checkpoint can hold."""
+    if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
+        return "make a generator in each round, `np.random.default_rng([round.seed, round.number])`, so that a resumed run draws the same"
+    return (
+        f"keep stacks, numbers and arrays of numbers; or call it `self._{name}` if `start` makes it and no round changes it, as `start` "
+        "makes it again in a resumed run"
+    )
 
 
 def numbers_of(method: Method) -> list[tuple[str, list[float]]]:

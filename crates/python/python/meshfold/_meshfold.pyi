@@ -127,7 +127,7 @@ class Round:
         """Number of the round, from 1."""
     @property
     def seed(self) -> int:
-        """Seed of the run."""
+        """Seed of what methods draw: `seeds.methods`, or else the seed of the run."""
     @property
     def clients(self) -> int:
         """Number of clients."""

@@ -10,6 +10,7 @@ use meshfold_algorithms::{
 };
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
 use serde_json::{Map, Value};
@@ -202,15 +203,26 @@ impl PyMethodState {
                 return Ok(());
             };
             let models = handle.bind(py);
-            match round {
+            let returned = match round {
                 None => object.bind(py).call_method1(method, (models,)),
                 Some(round) => object.bind(py).call_method1(method, (models, round)),
-            }
-            .map(drop)
+            };
+            expect_nothing(&returned?, method)
         };
         let called = call();
         (Some(handle), called)
     }
+}
+
+/// Makes sure that `method` has returned nothing: models are changed in place.
+fn expect_nothing(returned: &Bound<'_, PyAny>, method: &str) -> PyResult<()> {
+    if returned.is_none() {
+        return Ok(());
+    }
+    let kind = returned.get_type().name()?;
+    Err(PyTypeError::new_err(format!(
+        "`{method}` returned a {kind}, needed nothing: change `models` in place, for example by `models.set(...)`"
+    )))
 }
 
 impl Algorithm for PyMethodState {

@@ -74,7 +74,7 @@ pub(crate) struct PyRound {
     /// Number of the round, from 1.
     #[pyo3(get)]
     number: usize,
-    /// Seed of the run.
+    /// Seed of what methods draw: `seeds.methods`, or else the run's seed.
     #[pyo3(get)]
     seed: u64,
     /// Number of clients.
