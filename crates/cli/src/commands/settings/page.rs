@@ -153,6 +153,10 @@ impl<'a> Page<'a> {
             return self.line("\nSee [methods, overlays, data and models of your own](../own.md).");
         }
         let of = self.resolved(content);
+        if of["additionalProperties"] == false && of["properties"].is_null() {
+            self.description(of);
+            return self.line("\nIt has no keys.");
+        }
         if !of["properties"].is_object() {
             let value = words(of, self.definitions);
             self.refer(of);
