@@ -12,7 +12,7 @@ fn unknown_keys_and_choices_are_told_the_nearest() {
         11,
         "ruonds",
         "did you mean `rounds`? keys here: name, seed, seeds, dataset, partition, start, topology, weights, model, precision, algorithm, \
-         rounds, stragglers, failures, network, evaluate, checkpoint, sweep",
+         rounds, budget, stragglers, failures, network, evaluate, checkpoint, sweep",
     );
     expect(
         &with("learning_rate", "    lerning_rate: 0.05"),

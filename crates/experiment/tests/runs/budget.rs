@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use meshfold_experiment::Ending;
+use meshfold_experiment::{Ending, Record};
 
 use crate::tiny::{Case, records, rounds, timeless};
 
@@ -22,7 +22,8 @@ fn a_run_ends_at_the_first_evaluation_after_its_budget_is_spent() {
             &[0, 3, 6, 7],
         ),
     ] {
-        let run = Case::new(overrides).run();
+        let case = Case::new(overrides);
+        let run = case.run();
         assert!(matches!(run.ending, Ending::Finished), "{overrides:?}");
         assert_eq!(rounds(&run), expected, "{overrides:?}");
     }
@@ -30,26 +31,24 @@ fn a_run_ends_at_the_first_evaluation_after_its_budget_is_spent() {
 
 #[test]
 fn the_rounds_before_are_those_of_a_run_without_a_budget() {
-    let limited = Case::new(&["budget={bytes: 1.0e6}"]).run();
-    let whole = Case::new(&[]).run();
-    assert_eq!(timeless(&limited), timeless(&whole)[..5]);
+    let (limited, whole) = (Case::new(&["budget={bytes: 1.0e6}"]), Case::new(&[]));
+    assert_eq!(timeless(&limited.run()), timeless(&whole.run())[..5]);
 }
 
 #[test]
 fn the_last_evaluation_has_the_examples_of_the_last_round() {
-    let run = Case::new(&[
-        "budget={bytes: 1.0e6}",
-        "evaluate.examples=7",
-        "evaluate.last=all",
-    ]);
-    let records = records(&run.run());
-    let of_sevenths = |accuracy: f64| (accuracy * 7.0 * 6.0).fract().abs() < 1e-6;
-    let whole = Case::new(&["rounds=4", "evaluate.examples=7", "evaluate.last=all"]).run();
-    assert_eq!(
-        records[4].test_accuracy,
-        crate::tiny::records(&whole)[4].test_accuracy
-    );
-    assert!(of_sevenths(records[3].test_accuracy.mean));
+    let other = ["evaluate.examples=7", "evaluate.last=all"];
+    let limited = Case::new(&[&["budget={bytes: 1.0e6}"], &other[..]].concat());
+    let whole = Case::new(&[&["rounds=4"], &other[..]].concat());
+    let (limited, whole) = (records(&limited.run()), records(&whole.run()));
+    let accuracies = |records: &[Record]| -> Vec<f64> {
+        let all = records.iter().map(|record| record.test_accuracy.mean);
+        all.collect()
+    };
+    assert_eq!(accuracies(&limited), accuracies(&whole));
+    // Of all 60 test images, where the records before are of seven.
+    let images = accuracies(&limited)[4] * 60.0 * 6.0;
+    assert!((images - images.round()).abs() < 1e-6, "{images}");
 }
 
 #[test]
@@ -57,7 +56,8 @@ fn a_finished_run_of_a_budget_is_whole_and_is_skipped() {
     for keep in [false, true] {
         let checkpoint = format!("checkpoint={{every: 3, keep: {keep}}}");
         let overrides = ["budget={bytes: 1.0e6}", checkpoint.as_str()];
-        let (whole, case) = (Case::new(&overrides).run(), Case::new(&overrides));
+        let (uninterrupted, case) = (Case::new(&overrides), Case::new(&overrides));
+        let whole = uninterrupted.run();
         let broken = case.run_until(3);
         assert!(matches!(broken.ending, Ending::Interrupted));
         let resumed = case.run();
