@@ -212,9 +212,11 @@ impl<'a> Page<'a> {
         let text = schema["description"].as_str().unwrap_or_default();
         for paragraph in text.split("\n\n").filter(|text| !text.is_empty()) {
             let paragraph = match paragraph.split_once(": ") {
-                Some((word @ ("Source" | "Interpretation"), rest)) => {
-                    format!("*{word}:* {}", escaped(rest))
+                // A source has the titles of papers in italics.
+                Some(("Source", rest)) => {
+                    format!("*Source:* {}", escaped(rest).replace("\\*", "*"))
                 }
+                Some(("Interpretation", rest)) => format!("*Interpretation:* {}", escaped(rest)),
                 _ => escaped(paragraph),
             };
             self.line(&format!("\n{paragraph}"));
