@@ -200,7 +200,7 @@ def test_a_run_shows_its_overlay_and_partition_in_a_line(experiment: dict[str, A
 
 def test_the_example_in_the_help_of_run_runs() -> None:
     text = inspect.getdoc(mf.run) or ""
-    example = textwrap.dedent(text[text.index("    import meshfold") : text.index("Runs that are finished")])
+    example = textwrap.dedent(text[text.index("    import meshfold") : text.index("Runs that Python")])
     names: dict[str, Any] = {}
     exec(example, names)
     assert len(names["runs"]) == 4
