@@ -6,8 +6,6 @@ use std::path::Path;
 use meshfold_topology::OverlaySummary;
 use serde_json::{Map, Value};
 
-use crate::config::budget::Budget;
-use crate::results::evaluation_log::Evaluation;
 use crate::results::holdings::Holdings;
 use crate::results::outcome::RunOutcome;
 use crate::results::recorded_run::RecordedRun;
@@ -91,8 +89,8 @@ pub(super) fn expect_end(
         found,
     };
     let end = run.last().map(|last| last.round);
-    let is_other = |rounds: &usize| end != Some(*rounds) && !has_spent_its_budget(run);
-    if let Some(rounds) = run.settings.rounds().filter(is_other) {
+    let is_cut_off = |_: &usize| !run.is_at_its_end();
+    if let Some(rounds) = run.settings.rounds().filter(is_cut_off) {
         let found = match end {
             Some(round) => format!("it ends with round {round} of {rounds}"),
             None => "it holds no evaluation".to_owned(),
@@ -116,18 +114,6 @@ pub(super) fn expect_end(
         return Err(content("partition.csv", found));
     }
     expect_edges(run)
-}
-
-/// Whether the run could end before its last round.
-fn has_spent_its_budget(run: &RecordedRun) -> bool {
-    let is_spent = |last: &Evaluation, budget: Budget| {
-        let seconds = last.simulated_seconds.unwrap_or(0.0);
-        budget.is_spent(seconds, last.bytes_total.unwrap_or(0.0))
-    };
-    let budget = run.settings.budget();
-    run.last()
-        .zip(budget)
-        .is_some_and(|(last, budget)| is_spent(last, budget))
 }
 
 /// Checks that the edges of the overlay are listed. Those of a complete overlay need not be.

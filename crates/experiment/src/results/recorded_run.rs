@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use meshfold_topology::{Overlay, OverlaySummary, parse_edge_list};
 
+use crate::config::budget::Budget;
 use crate::results::evaluation_log::Evaluation;
 use crate::results::final_accuracies::RowAccuracy;
 use crate::results::holdings::Holdings;
@@ -102,13 +103,23 @@ impl RecordedRun {
         Some([data.train, data.test])
     }
 
+    /// Whether the last evaluation is that of the run's end: after its last round, or where its budget is spent.
+    pub(crate) fn is_at_its_end(&self) -> bool {
+        let Some(last) = self.last() else {
+            return false;
+        };
+        let spent = (last.simulated_seconds, last.bytes_total);
+        let is_spent = |budget: Budget| {
+            budget.is_spent(spent.0.unwrap_or_default(), spent.1.unwrap_or_default())
+        };
+        Some(last.round) == self.settings.rounds() || self.settings.budget().is_some_and(is_spent)
+    }
+
     /// Whether the last evaluation was made on other test examples than those before (`evaluate.last`).
     pub fn ends_on_other_examples(&self) -> bool {
         let evaluate = self.settings.get("evaluate");
         let last = evaluate.get("last").filter(|last| !last.is_null());
-        let rounds = self.settings.rounds();
-        let is_over = self.last().is_some_and(|last| Some(last.round) == rounds);
-        is_over && last.is_some_and(|last| evaluate.get("examples") != Some(last))
+        self.is_at_its_end() && last.is_some_and(|last| evaluate.get("examples") != Some(last))
     }
 
     /// The first evaluation at which the mean accuracy was at least `target`, of those on the same test examples.

@@ -136,16 +136,16 @@ impl Milestone {
     }
 }
 
-/// The records of a run over so many `rounds` that were judged on the same test examples: without that of the last round if
+/// The records that were judged on the same test examples: without the last one if the run is at its end (`is_finished`) and
 /// `evaluate` has other examples for it.
 pub(crate) fn judged_alike<'a>(
     records: &'a [Record],
     evaluate: &Evaluate,
-    rounds: usize,
+    is_finished: bool,
 ) -> &'a [Record] {
     let other_end = evaluate.last.is_some_and(|last| last != evaluate.examples);
     match records.split_last() {
-        Some((last, others)) if other_end && last.round == rounds => others,
+        Some((_, others)) if other_end && is_finished => others,
         _ => records,
     }
 }
@@ -260,9 +260,8 @@ mod tests {
         let records = [record(0, 0.1), record(5, 0.7), record(7, 0.9)];
         let count = |evaluate: &str| {
             let evaluate: Evaluate = serde_json::from_str(evaluate).unwrap();
-            [7, 10].map(|rounds| judged_alike(&records, &evaluate, rounds).len())
+            [true, false].map(|is_finished| judged_alike(&records, &evaluate, is_finished).len())
         };
-        // After 10 rounds the run would have one more record: it was broken off.
         assert_eq!(count(r#"{"examples": 50, "last": "all"}"#), [2, 3]);
         assert_eq!(count(r#"{"examples": 50}"#), [3, 3]);
         assert_eq!(count(r#"{"examples": "all", "last": "all"}"#), [3, 3]);

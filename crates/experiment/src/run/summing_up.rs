@@ -13,7 +13,6 @@ pub(super) fn summary(
     seconds: Seconds,
 ) -> Summary {
     let (config, overlay) = (&plan.config, plan.overlay.as_ref());
-    let alike = summary::judged_alike(records, &config.evaluate, config.rounds);
     let (status, error) = match ending {
         Ending::Finished | Ending::Skipped { .. } | Ending::Damaged { .. } => {
             (Status::Finished, None)
@@ -21,6 +20,8 @@ pub(super) fn summary(
         Ending::Interrupted | Ending::Elsewhere => (Status::Interrupted, None),
         Ending::Failed { error } => (Status::Failed, Some(error.to_string())),
     };
+    let is_finished = matches!(status, Status::Finished);
+    let alike = summary::judged_alike(records, &config.evaluate, is_finished);
     Summary {
         name: config.name.clone(),
         id: plan.id.clone(),

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{Ending, Record};
 
 use crate::tiny::{Case, records, rounds, timeless};
@@ -40,12 +41,25 @@ fn the_last_evaluation_has_the_examples_of_the_last_round() {
     let other = ["evaluate.examples=7", "evaluate.last=all"];
     let limited = Case::new(&[&["budget={bytes: 1.0e6}"], &other[..]].concat());
     let whole = Case::new(&[&["rounds=4"], &other[..]].concat());
-    let (limited, whole) = (records(&limited.run()), records(&whole.run()));
+    let run = limited.run();
+    // The figures of the end are told apart, wherever it comes.
+    assert!(
+        RecordedRun::read(&run.folder)
+            .unwrap()
+            .ends_on_other_examples()
+    );
+    let best = run.summary.as_ref().unwrap().best.as_ref().unwrap();
+    let (limited, whole) = (records(&run), records(&whole.run()));
     let accuracies = |records: &[Record]| -> Vec<f64> {
         let all = records.iter().map(|record| record.test_accuracy.mean);
         all.collect()
     };
     assert_eq!(accuracies(&limited), accuracies(&whole));
+    let before = accuracies(&limited)[..4]
+        .iter()
+        .copied()
+        .fold(0.0, f64::max);
+    assert_eq!(best.test_accuracy.mean, before);
     // Of all 60 test images, where the records before are of seven.
     let images = accuracies(&limited)[4] * 60.0 * 6.0;
     assert!((images - images.round()).abs() < 1e-6, "{images}");
