@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Data(DataCommand),
     /// List the devices that this program can run on here
     Devices(DevicesArguments),
-    /// List runs, compare two of them, or remove some
+    /// List runs, compare two of them, take out trained models, or remove some
     Runs(RunsArguments),
     /// Write one HTML report about one run or several
     Report(ReportArguments),

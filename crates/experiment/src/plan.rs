@@ -30,6 +30,7 @@ pub(crate) mod run_plan;
 pub(crate) mod schedule_summary;
 pub(crate) mod selection;
 mod stability;
+mod start_models;
 mod straggler_policies;
 mod value_warnings;
 pub(crate) mod warnings;

@@ -36,6 +36,7 @@ pub(crate) mod summary;
 pub mod sweep_order;
 mod table_file;
 mod text_counts;
+mod trained_models;
 
 pub use claim::{Claim, Holder, Process};
 pub use client_scores::ClientViews;
@@ -58,3 +59,4 @@ pub use run_folders::{run_folders, subfolders};
 pub use run_reader::{folder_name, is_run};
 pub use settings::{Settings, choice, variant};
 pub use text_counts::TextCounts;
+pub use trained_models::{ModelsError, TrainedModels};

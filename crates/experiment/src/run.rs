@@ -7,6 +7,7 @@ pub(crate) mod digests;
 pub(crate) mod ending;
 pub(crate) mod environment;
 mod evaluation;
+mod first_models;
 pub(crate) mod journal;
 pub(crate) mod observer;
 mod other_examples;

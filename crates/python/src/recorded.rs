@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use meshfold_comparison::{CombinedTable, TableError};
-use meshfold_experiment::results::{Holdings, RecordedRun};
+use meshfold_experiment::results::{Holdings, RecordedRun, TrainedModels};
 use meshfold_report::{Gathered, write_gathered};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::arrow::Table;
 use crate::errors::{Failure, results};
+use crate::own::stack::PyStack;
 use crate::threads;
 
 /// Runs that were read from their folders. Places are those of the runs in it, from 0.
@@ -111,6 +112,14 @@ impl Recorded {
     /// A row for each evaluation of the runs at `places`.
     fn metrics(&self, py: Python<'_>, places: Vec<usize>) -> PyResult<Table> {
         self.table(py, &places, |runs| CombinedTable::metrics_in_memory(runs))
+    }
+
+    /// The trained models of the run at `place`.
+    fn models(&self, py: Python<'_>, place: usize) -> PyResult<PyStack> {
+        let run = self.run(place).map_err(|error| error.raise(py))?;
+        let models = py.detach(|| TrainedModels::of(&run.folder));
+        let models = models.map_err(|error| results(error).raise(py))?;
+        Ok(PyStack::of(models.models))
     }
 
     /// A row for each client at each evaluation of the runs at `places`.

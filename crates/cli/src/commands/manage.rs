@@ -3,6 +3,7 @@
 mod compare;
 pub(super) mod find;
 mod list;
+mod models;
 mod remove;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -13,6 +14,7 @@ use crate::failure::Failure;
 use compare::CompareArguments;
 pub(super) use find::runs_in;
 use list::ListArguments;
+use models::ModelsArguments;
 use remove::RemoveArguments;
 
 #[derive(Debug, Args)]
@@ -25,6 +27,7 @@ Examples:
   meshfold runs                                    list the runs of all experiments in the folder runs
   meshfold runs runs/first --state interrupted
   meshfold runs compare 3fa2 91c0
+  meshfold runs models 3fa2                        write the trained models of a run
   meshfold runs remove runs/first --only topology=ring --yes"
 )]
 pub(crate) struct RunsArguments {
@@ -40,6 +43,8 @@ enum RunsCommand {
     List(ListArguments),
     /// Show in which settings two runs differ, and their last figures side by side
     Compare(CompareArguments),
+    /// Write the trained models of a run to a file
+    Models(ModelsArguments),
     /// Remove runs from the disk; without --yes, show what would be removed
     Remove(RemoveArguments),
 }
@@ -101,7 +106,7 @@ impl Choice {
     }
 }
 
-/// Lists, compares or removes runs.
+/// Lists, compares or removes runs, or writes their models.
 ///
 /// # Errors
 /// Those of the command that was given.
@@ -110,6 +115,7 @@ pub(crate) fn manage(arguments: &RunsArguments) -> Result<(), Failure> {
         None => list::list(&arguments.list),
         Some(RunsCommand::List(arguments)) => list::list(arguments),
         Some(RunsCommand::Compare(arguments)) => compare::compare(arguments),
+        Some(RunsCommand::Models(arguments)) => models::models(arguments),
         Some(RunsCommand::Remove(arguments)) => remove::remove(arguments),
     }
 }

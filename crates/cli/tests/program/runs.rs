@@ -268,3 +268,49 @@ fn links_are_not_followed() {
         .ended_with(0);
     assert_eq!(sandbox.read("kept/file"), "mine");
 }
+
+#[test]
+fn trained_models_are_taken_out_and_started_from() {
+    let sandbox = Sandbox::new();
+    let run = |line: &str| {
+        let said = sandbox.says(&format!("run tiny.yaml -q --json {line}"));
+        let lines = said.ended_with(0).json();
+        lines[0]["id"].as_str().unwrap().to_owned()
+    };
+    let id = run("--set checkpoint={}");
+    let none = sandbox.says(&format!("runs models {id}")).ended_with(2);
+    none.complained_of(&["--set checkpoint.keep=true --again"]);
+    assert_eq!(
+        run("--set checkpoint.keep=true --again"),
+        id,
+        "the same run"
+    );
+    let said = sandbox.says(&format!("runs models {id} --mean -o start.safetensors"));
+    let said = said.ended_with(0).out;
+    assert_eq!(
+        said,
+        "1 model of 7850 parameters after round 4: start.safetensors\n"
+    );
+    let said = sandbox
+        .says(&format!("runs models {}", &id[..6]))
+        .ended_with(0);
+    let file = format!("runs/tiny/{id}/models.safetensors");
+    assert!(
+        said.out.starts_with("10 models of 7850 parameters"),
+        "{}",
+        said.out
+    );
+    assert!(sandbox.path(&file).is_file());
+    let second = run("--set start={models: {file: start.safetensors}}");
+    let figure = |id: &str, place: usize| {
+        sandbox.records(&format!("runs/tiny/{id}"))[place]["mean_model_accuracy"].clone()
+    };
+    assert_eq!(figure(&second, 0), figure(&id, 4));
+    sandbox
+        .says("run tiny.yaml --set start={models: {file: tiny.yaml}}")
+        .ended_with(2)
+        .complained_of(&["tiny.yaml", "start"]);
+    let remove = format!("runs remove runs/tiny/{id} --yes");
+    sandbox.says(&remove).ended_with(0);
+    assert!(!sandbox.path(&format!("runs/tiny/{id}")).exists());
+}

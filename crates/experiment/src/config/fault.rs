@@ -211,6 +211,14 @@ pub enum ConfigFault {
         /// What is wrong with it, beginning with the line where there is one.
         message: String,
     },
+    /// A file of models cannot be started from.
+    #[error("{}: {message}", brief(&file.display().to_string()))]
+    StartFile {
+        /// The file of the models.
+        file: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// The method's settings cannot work.
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),

@@ -274,10 +274,12 @@ impl JsonSchema for TestExamples {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// Rounds from one checkpoint to the next.
+    /// Rounds from one checkpoint to the next. If absent, the state is saved only when the run is interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "rounds"))]
-    pub every: usize,
-    /// Whether a finished run keeps a checkpoint of its last round. The id of a run does not depend on it.
+    pub every: Option<usize>,
+    /// Whether a finished run keeps a checkpoint of its last round, from which `meshfold runs models` takes the trained models. The id
+    /// of a run does not depend on it.
     #[serde(default, skip_serializing_if = "is_false")]
     #[schemars(extend("default" = false))]
     pub keep: bool,

@@ -1,8 +1,6 @@
 //! Checks of the values of a run by themselves and by the number of clients and examples, before there is an overlay.
 
-use meshfold_algorithms::{
-    AlgorithmError, Method, OverlayUse, Policy, RowKind, Rows, StragglerUnit,
-};
+use meshfold_algorithms::{AlgorithmError, Method, OverlayUse, Policy, StragglerUnit};
 use meshfold_data::DatasetSummary;
 use meshfold_engine::{Device, Model};
 use meshfold_topology::{Loses, Repair, Topology, TopologyError, Weights};
@@ -14,7 +12,6 @@ use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
-use crate::config::initial_models::InitialModels;
 use crate::config::quantity::Quantity;
 use crate::config::run_config::{RunConfig, TestExamples};
 use crate::network::LinkModel;
@@ -95,7 +92,9 @@ fn evaluations(run: &Resolved<'_>) -> Result<(), ConfigError> {
 fn checkpoints(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let needed = "at least 1 round from one checkpoint to the next";
     match &run.config.checkpoint {
-        Some(checkpoint) if checkpoint.every == 0 => Err(run.wrong("checkpoint.every", 0, needed)),
+        Some(checkpoint) if checkpoint.every == Some(0) => {
+            Err(run.wrong("checkpoint.every", 0, needed))
+        }
         _ => Ok(()),
     }
 }
@@ -383,22 +382,6 @@ fn no_edges(method: &Method) -> String {
         }
         _ => has_none,
     }
-}
-
-/// Checks that labels can be what the models start from: one parameter of each client's own.
-pub(crate) fn start(run: &Resolved<'_>, rows: Rows, parameters: usize) -> Result<(), ConfigError> {
-    if run.config.start != InitialModels::Label {
-        return Ok(());
-    }
-    let method = run.config.algorithm.name();
-    let needed = match (rows.kind, parameters) {
-        (RowKind::Client, 1) if rows.count > 1 => return Ok(()),
-        (RowKind::Client, 1..) if rows.count > 1 => format!(
-            "`same` or `independent`: a label is one number, the model has {parameters} parameters"
-        ),
-        _ => format!("`same` or `independent`: clients have no models of their own in {method}"),
-    };
-    Err(run.wrong("start", "label", needed))
 }
 
 /// Whether the run asks for the skew of cliques.

@@ -32,6 +32,7 @@ use crate::plan::planned_overlay::{Overlays, PlannedOverlay};
 use crate::plan::population::{self, Population, Populations};
 use crate::plan::run_plan::RunPlan;
 use crate::plan::stability;
+use crate::plan::start_models;
 use crate::plan::value_warnings;
 use crate::plan::working_memory::WorkingMemory;
 
@@ -113,6 +114,7 @@ impl<'a> Planner<'a> {
     /// [`ConfigError`] of the first value that is at fault.
     pub(crate) fn plan(&mut self, mut run: Resolved<'_>) -> Result<RunPlan, ConfigError> {
         let learning = self.learning(&run)?;
+        start_models::check(&mut run, learning.rows, learning.network.layout())?;
         let exchange = self.exchange(&mut run, &learning.population)?;
         let footprint = self.footprint(&run.config, &learning, exchange.overlay.as_deref());
         let placement = self.placement(&run.config, &learning, exchange.overlay.as_ref());
@@ -195,7 +197,6 @@ impl<'a> Planner<'a> {
         );
         local_work::check(run, &population)?;
         let rows = config.algorithm.rows(partition.clients());
-        checks::start(run, rows, layout.parameters())?;
         Ok(Learning {
             rows,
             dataset,

@@ -20,11 +20,14 @@ pub(super) fn of(
     let mut warnings = overlay.map_or_else(Vec::new, |overlay| of_overlay(config, overlay));
     warnings.extend(of_servers(&config.algorithm, clients));
     warnings.extend(of_labels(&config.model, dataset));
-    if config
+    let every = config
         .checkpoint
         .as_ref()
-        .is_some_and(|checkpoint| checkpoint.every >= config.rounds && !checkpoint.keep)
-    {
+        .and_then(|found| match found.keep {
+            true => None,
+            false => found.every,
+        });
+    if every.is_some_and(|every| every >= config.rounds) {
         warnings.push(
             "no checkpoint is written unless the run is interrupted: the first one would be due when it ends"
                 .to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use meshfold_engine::{LearnerState, Stack};
+use meshfold_engine::{Block, Layout, LearnerState, Stack};
 use meshfold_theory::IterateWeights;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ use crate::results::run_error::RunError;
 use crate::results::run_folder::Done;
 use crate::run::digests::DataDigests;
 use crate::run::sealed_tensors::{self, SealedTensors};
+
+/// The name of the models in a checkpoint; a method's own stacks have the names that it gives them.
+pub(crate) const MODELS: &str = "models";
 
 /// The state of a run after some round, without its stacks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +38,31 @@ pub(crate) struct Saved {
     pub(crate) numbers: BTreeMap<String, Vec<f64>>,
     /// Weights of the averaged iterates.
     pub(crate) iterates: IterateWeights,
+    /// The parameters of a model in the order in which they lie in a row. Nothing resumes from them: they are for readers of the models.
+    #[serde(default)]
+    pub(crate) parameters: Vec<SavedParameter>,
+}
+
+/// The name and the shape of a matrix of parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SavedParameter {
+    pub(crate) name: String,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+}
+
+impl SavedParameter {
+    /// Those of `layout`.
+    pub(crate) fn all(layout: &Layout) -> Vec<Self> {
+        let blocks = layout.blocks().iter();
+        let parameter = |block: &Block| Self {
+            name: block.name.clone(),
+            inputs: block.inputs,
+            outputs: block.outputs,
+        };
+        blocks.map(parameter).collect()
+    }
 }
 
 /// The run that a checkpoint belongs to.
@@ -175,9 +203,13 @@ impl VerifiedCheckpoint {
     /// # Errors
     /// [`RunError::Read`] if the file can no longer be read.
     pub(crate) fn read(&mut self, name: &str, stack: &mut Stack) -> Result<(), RunError> {
-        self.tensors
-            .read(name, stack)
-            .map_err(|source| RunError::read(&self.path, source))
+        let read = self.read_tensor(name, stack);
+        read.map_err(|source| RunError::read(&self.path, source))
+    }
+
+    /// [`read`](Self::read), with the error of the system.
+    pub(crate) fn read_tensor(&mut self, name: &str, stack: &mut Stack) -> io::Result<()> {
+        self.tensors.read(name, stack)
     }
 }
 
@@ -265,6 +297,7 @@ mod tests {
             learner: serde_json::from_str(learner).unwrap(),
             numbers: BTreeMap::new(),
             iterates: IterateWeights::default(),
+            parameters: Vec::new(),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::results::records::{METRICS, Metrics, Record};
 use crate::results::run_error::RunError;
 use crate::results::run_folder::{CHECKPOINT, DONE, Done, ENVIRONMENT, FAILURE, RunFolder};
 use crate::results::summary::Seconds;
-use crate::run::checkpoint::{CheckpointFile, Origin, Saved, VerifiedCheckpoint};
+use crate::run::checkpoint::{CheckpointFile, Origin, Saved, SavedParameter, VerifiedCheckpoint};
 use crate::run::client_views;
 use crate::run::digests::{DataDigests, name_of};
 use crate::run::ending::{Ending, RunReport};
@@ -209,7 +209,9 @@ impl<'a> Journal<'a> {
         let config = &self.plan.config;
         let is_due = |checkpoint: &run_config::Checkpoint| match state.is_done() {
             true => checkpoint.keep,
-            false => state.round().is_multiple_of(checkpoint.every.max(1)),
+            false => checkpoint
+                .every
+                .is_some_and(|every| state.round().is_multiple_of(every.max(1))),
         };
         match config.checkpoint.as_ref().is_some_and(is_due) {
             true => self.save(state),
@@ -235,6 +237,7 @@ impl<'a> Journal<'a> {
             learner: state.learner_state(),
             numbers: state.numbers(),
             iterates: *state.theory().weights(),
+            parameters: SavedParameter::all(state.layout()),
         };
         self.checkpoint.save(&saved, &state.stacks())?;
         self.saved = Some(round);

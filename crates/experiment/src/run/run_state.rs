@@ -9,7 +9,7 @@ use meshfold_algorithms::{
     Algorithm, IterateWeighting, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
 };
 use meshfold_data::{Examples, TrainingList};
-use meshfold_engine::{Device, Learner, LearningRate, Purpose, Ranks, Schedule, Stack};
+use meshfold_engine::{Device, Layout, Learner, LearningRate, Purpose, Ranks, Schedule, Stack};
 
 use crate::config::budget::Budget;
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
@@ -19,13 +19,11 @@ use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientMeasurements;
 use crate::run::evaluation::{EvaluationResult, HeldOut, Judge, When, alive_rows};
+use crate::run::first_models::first_models;
 use crate::run::ranks::{Step, lead};
 use crate::run::run_data::RunData;
 use crate::run::stopwatch::Stopwatch;
 use crate::run::theory_measurements::{RowsAlive, TheoryMeasurements};
-
-/// The name of the models in a checkpoint; a method's own stacks have the names that it gives them.
-const MODELS: &str = "models";
 
 /// The models of a run after some round.
 pub(crate) struct RunState<'a> {
@@ -68,12 +66,7 @@ impl<'a> RunState<'a> {
         )?;
         let mut algorithm = config.algorithm.build(&plan.population.setting)?;
         let rows = config.algorithm.rows(plan.population.setting.clients);
-        let models = config.start.models(
-            &learner,
-            config.seed_of(Purpose::Initialisation),
-            rows.count,
-            &plan.population.setting.first_labels,
-        )?;
+        let models = first_models(plan, &learner)?;
         algorithm.start(&models)?;
         let held_out = HeldOut {
             test: learner.splits().test.len(),
@@ -139,6 +132,11 @@ impl<'a> RunState<'a> {
     /// The device that the models live on.
     pub(crate) fn device(&self) -> &Device {
         self.learner.device()
+    }
+
+    /// How the parameters of a model lie in a row.
+    pub(crate) fn layout(&self) -> &Layout {
+        self.learner.network().layout()
     }
 
     /// Rounds done.

@@ -2,14 +2,14 @@
 //!
 //! It holds stacks, then a text as the tensor `state`, and last the tensor `sha256`: the SHA-256 of all bytes before it.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use meshfold_engine::Stack;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use sha2::{Digest, Sha256};
 
+use crate::files::tensor_file::{TensorFile, invalid};
 use crate::run::ranks::{Step, lead};
 
 /// The tensor that holds the text.
@@ -20,9 +20,6 @@ const CHECKSUM: &str = "sha256";
 
 /// Bytes of the checksum.
 const CHECKSUM_BYTES: usize = 32;
-
-/// The longest header that is read. A header names a few tensors.
-const MOST_HEADER: u64 = 1 << 16;
 
 /// Bytes that are read at once to compute the checksum.
 const PIECE: usize = 1 << 20;
@@ -102,69 +99,39 @@ impl<W: Write> Write for Summing<W> {
 
 /// An open file whose checksum matches.
 #[derive(Debug)]
-pub(crate) struct SealedTensors {
-    file: File,
-    /// The offset of the first tensor.
-    begin: u64,
-    metadata: Metadata,
-}
+pub(crate) struct SealedTensors(TensorFile);
 
 impl SealedTensors {
     /// Opens the file at `path` and verifies it. The stacks stay in the file.
     ///
     /// # Errors
-    /// Those of the system; [`io::ErrorKind::InvalidData`] if it is not such a file, or its bytes have changed.
+    /// Those of [`TensorFile::open`]; [`io::ErrorKind::InvalidData`] if its bytes have changed.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        // Reading from a pipe or a device might never end.
-        if !path.metadata()?.is_file() {
-            return Err(invalid("it is not a regular file"));
-        }
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        let mut size = [0; 8];
-        let told = file.read_exact(&mut size);
-        told.map_err(|_| invalid("it is too short"))?;
-        let size = u64::from_le_bytes(size);
-        if size > MOST_HEADER.min(length - 8) {
-            return Err(invalid("its header has an impossible length"));
-        }
-        let mut header = vec![0; size as usize];
-        file.read_exact(&mut header)?;
-        let metadata: Metadata = serde_json::from_slice(&header)
-            .map_err(|error| invalid(&format!("its header cannot be read: {error}")))?;
-        let sealed = Self {
-            file,
-            begin: 8 + size,
-            metadata,
-        };
-        if sealed.begin.checked_add(sealed.metadata.data_len() as u64) != Some(length) {
-            return Err(invalid("its length is not what its header says"));
-        }
-        sealed.verify(length)
+        Self(TensorFile::open(path)?).verify()
     }
 
     /// Compares the checksum, which must be the last tensor, with all bytes before it.
-    fn verify(mut self, length: u64) -> io::Result<Self> {
+    fn verify(mut self) -> io::Result<Self> {
         let is_last = |info: &&TensorInfo| {
             info.shape == [CHECKSUM_BYTES]
                 && info.dtype == Dtype::U8
-                && info.data_offsets.1 == self.metadata.data_len()
+                && info.data_offsets.1 == self.0.metadata.data_len()
         };
-        if self.metadata.info(CHECKSUM).filter(is_last).is_none() {
+        if self.0.metadata.info(CHECKSUM).filter(is_last).is_none() {
             return Err(invalid("it has no checksum"));
         }
-        self.file.rewind()?;
+        self.0.file.rewind()?;
         let mut sum = Sha256::new();
         let mut piece = vec![0; PIECE];
-        let mut left = length - CHECKSUM_BYTES as u64;
+        let mut left = self.0.length - CHECKSUM_BYTES as u64;
         while left > 0 {
             let count = left.min(PIECE as u64) as usize;
-            self.file.read_exact(&mut piece[..count])?;
+            self.0.file.read_exact(&mut piece[..count])?;
             sum.update(&piece[..count]);
             left -= count as u64;
         }
         let mut told = [0; CHECKSUM_BYTES];
-        self.file.read_exact(&mut told)?;
+        self.0.file.read_exact(&mut told)?;
         match sum.finalize()[..] == told {
             true => Ok(self),
             false => Err(invalid("its checksum does not match its content")),
@@ -176,10 +143,10 @@ impl SealedTensors {
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if another tensor is not a stack.
     pub(crate) fn stacks(&self) -> io::Result<Vec<(String, [usize; 2])>> {
-        let names = self.metadata.offset_keys().into_iter();
+        let names = self.0.metadata.offset_keys().into_iter();
         let names = names.filter(|name| name != STATE && name != CHECKSUM);
         let stack = |name: String| {
-            let info = self.metadata.info(&name);
+            let info = self.0.metadata.info(&name);
             match info.map(|info| (info.dtype, info.shape.as_slice())) {
                 Some((Dtype::F32, &[rows, width])) => Ok((name, [rows, width])),
                 _ => Err(invalid(&format!("`{name}` is not a stack of models"))),
@@ -192,7 +159,7 @@ impl SealedTensors {
     pub(crate) fn state(&mut self) -> io::Result<Vec<u8>> {
         let info = self.find(STATE)?;
         let mut state = vec![0; info.data_offsets.1 - info.data_offsets.0];
-        self.file.read_exact(&mut state)?;
+        self.0.file.read_exact(&mut state)?;
         Ok(state)
     }
 
@@ -205,7 +172,7 @@ impl SealedTensors {
         let mut bytes = Vec::new();
         stack.fill_blocks(|values| {
             bytes.resize(4 * values.len(), 0);
-            self.file.read_exact(&mut bytes)?;
+            self.0.file.read_exact(&mut bytes)?;
             for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {
                 *value = f32::from_le_bytes(*bytes);
             }
@@ -215,16 +182,11 @@ impl SealedTensors {
 
     /// Moves to the tensor `name`.
     fn find(&mut self, name: &str) -> io::Result<TensorInfo> {
-        let info = self.metadata.info(name).cloned();
+        let info = self.0.metadata.info(name).cloned();
         let info = info.ok_or_else(|| invalid(&format!("it has no tensor `{name}`")))?;
-        let place = self.begin + info.data_offsets.0 as u64;
-        self.file.seek(SeekFrom::Start(place))?;
+        self.0.seek(&info, 0)?;
         Ok(info)
     }
-}
-
-fn invalid(reason: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
 #[cfg(test)]

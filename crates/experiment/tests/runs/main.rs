@@ -11,6 +11,7 @@ mod checkpoints;
 mod client_views;
 mod damaged;
 mod finishing;
+mod models;
 mod other_data;
 mod seeds;
 mod side_by_side;

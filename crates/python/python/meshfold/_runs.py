@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshfold._errors import ResultsError
-from meshfold._meshfold import Recorded, Table
+from meshfold._meshfold import Recorded, Stack, Table
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,6 +158,18 @@ class Run:
         examples = np.array(held["examples"], dtype=np.int64)
         tokens = np.array(held["tokens"], dtype=np.int64)
         return Partition(examples=examples, labels=None, tokens=tokens, **called)
+
+    def models(self) -> Stack:
+        """The trained models, `[R, P]`: a row for each row of `clients`, in the same order.
+
+        They are those of the last round if the run is finished, and otherwise those of its last checkpoint. The run must have kept
+        them: `mf.run(..., set={"checkpoint.keep": True})`. `models().by_layer()` has the parameters by name, `[R, inputs, outputs]`,
+        `models().mean()` the mean model.
+
+        Raises:
+            ResultsError: if the run kept no models.
+        """
+        return self._recorded.models(self._place)
 
     def metrics(self) -> Table:
         """A row for each evaluation: see `Runs.metrics`."""

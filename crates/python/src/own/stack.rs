@@ -78,7 +78,7 @@ impl Scale<'_> {
 
 impl PyStack {
     /// A stack that Python has.
-    pub(super) fn of(stack: Stack) -> Self {
+    pub(crate) fn of(stack: Stack) -> Self {
         Self {
             stack: Some(stack),
             message_bytes: None,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use meshfold_engine::{LearnerState, Stack};
 
-use super::{MODELS, RunState};
+use super::RunState;
 use crate::results::run_error::RunError;
-use crate::run::checkpoint::{Saved, VerifiedCheckpoint};
+use crate::run::checkpoint::{MODELS, Saved, VerifiedCheckpoint};
 use crate::run::ranks::Step;
 use crate::run::stopwatch::Worked;
 use crate::run::theory_measurements::AVERAGED;
@@ -37,7 +37,7 @@ impl RunState<'_> {
 
     /// Why this run cannot resume from `checkpoint`; none if it can. Checks names, shapes, counts and positions.
     pub(crate) fn misfit(&self, checkpoint: &VerifiedCheckpoint) -> Option<String> {
-        let width = self.learner.network().layout().width();
+        let width = self.layout().width();
         let Saved {
             round,
             learner,
