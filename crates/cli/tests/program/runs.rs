@@ -272,16 +272,19 @@ fn links_are_not_followed() {
 #[test]
 fn trained_models_are_taken_out_and_started_from() {
     let sandbox = Sandbox::new();
-    let run = |line: &str| {
-        let said = sandbox.says(&format!("run tiny.yaml -q --json {line}"));
-        let lines = said.ended_with(0).json();
+    let run = |line: &[&str]| {
+        let run = ["run", "tiny.yaml", "-q", "--json", "--set"];
+        let lines = sandbox
+            .meshfold(&[&run, line].concat())
+            .ended_with(0)
+            .json();
         lines[0]["id"].as_str().unwrap().to_owned()
     };
-    let id = run("--set checkpoint={}");
+    let id = run(&["checkpoint={}"]);
     let none = sandbox.says(&format!("runs models {id}")).ended_with(2);
     none.complained_of(&["--set checkpoint.keep=true --again"]);
     assert_eq!(
-        run("--set checkpoint.keep=true --again"),
+        run(&["checkpoint.keep=true", "--again"]),
         id,
         "the same run"
     );
@@ -301,13 +304,14 @@ fn trained_models_are_taken_out_and_started_from() {
         said.out
     );
     assert!(sandbox.path(&file).is_file());
-    let second = run("--set start={models: {file: start.safetensors}}");
+    let second = run(&["start={models: {file: start.safetensors}}"]);
     let figure = |id: &str, place: usize| {
         sandbox.records(&format!("runs/tiny/{id}"))[place]["mean_model_accuracy"].clone()
     };
     assert_eq!(figure(&second, 0), figure(&id, 4));
+    let other = "start={models: {file: tiny.yaml}}";
     sandbox
-        .says("run tiny.yaml --set start={models: {file: tiny.yaml}}")
+        .meshfold(&["run", "tiny.yaml", "--set", other])
         .ended_with(2)
         .complained_of(&["tiny.yaml", "start"]);
     let remove = format!("runs remove runs/tiny/{id} --yes");
