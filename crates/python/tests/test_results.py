@@ -18,6 +18,7 @@ import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
+from conftest import required
 
 
 @pytest.fixture
@@ -215,3 +216,68 @@ def test_an_overlay_that_goes_one_way_says_so(experiment: dict[str, Any]) -> Non
     assert overlay.directed and overlay.lambda_ == run.summary["lambda"] == 0
     assert run.summary["lambda_of_period"] < 1e-7
     assert len(overlay.edges) == 8
+
+
+def test_trained_models_predict_as_the_run_recorded(experiment: dict[str, Any]) -> None:
+    generator = np.random.default_rng(3)
+    y = np.arange(300) % 4
+    x = np.eye(4, 6)[y] + 0.6 * generator.standard_normal((300, 6))
+    experiment |= {"dataset": mf.dataset(x[:200], y[:200], x[200:], y[200:], label="clouds"), "sweep": None}
+    (without,) = mf.run(experiment)
+    with pytest.raises(mf.ResultsError, match=r"checkpoint\.keep=true"):
+        without.models()
+    (run,) = mf.run(experiment, set={"checkpoint": {"keep": True}}, again=True)
+    assert run.id == without.id
+    models = run.models()
+    assert models.shape == (10, 6 * 4 + 4)
+    layers = models.by_layer()
+    assert {name: layer.shape for name, layer in layers.items()} == {"dense0.weight": (10, 6, 4), "dense0.bias": (10, 1, 4)}
+    guessed = (x[200:].astype(np.float32) @ layers["dense0.weight"] + layers["dense0.bias"]).argmax(axis=2)
+    last = run.clients().to_polars().filter(polars.col("round") == 5).sort("row")
+    assert (guessed == y[200:]).mean(axis=1).tolist() == pytest.approx(last["accuracy"].to_list())
+    assert np.allclose(models.mean().numpy(), models.numpy().mean(axis=0), atol=1e-6)
+
+
+def test_trained_models_are_networks_of_pytorch(experiment: dict[str, Any]) -> None:
+    torch = required("torch")
+    nn = torch.nn
+    generator = np.random.default_rng(5)
+    y = np.arange(240) % 3
+    x = generator.standard_normal((240, 13, 15, 2)).astype(np.float32) + 0.3 * y[:, None, None, None].astype(np.float32)
+    experiment |= {
+        "dataset": mf.dataset(x[:160], y[:160], x[160:], y[160:], label="images"),
+        "partition": {"iid": {"clients": 4}},
+        "model": "gn_lenet",
+        "rounds": 2,
+        "checkpoint": {"keep": True},
+        "sweep": None,
+    }
+    (run,) = mf.run(experiment)
+    layers = {name: torch.tensor(layer) for name, layer in run.models().by_layer().items()}
+    accuracies = []
+    for row in range(4):
+        parameters = iter([layer[row] for layer in layers.values()])
+
+        def convolution(inputs: int, outputs: int, parameters: Any = parameters) -> Any:
+            layer = nn.Conv2d(inputs, outputs, 5, padding=2)
+            layer.weight.data = next(parameters).reshape(5, 5, inputs, outputs).permute(3, 2, 0, 1)
+            layer.bias.data = next(parameters)[0]
+            return layer
+
+        def norm(channels: int, parameters: Any = parameters) -> Any:
+            layer = nn.GroupNorm(2, channels)
+            layer.weight.data, layer.bias.data = next(parameters)[0], next(parameters)[0]
+            return layer
+
+        def pool() -> Any:
+            return nn.MaxPool2d(3, 2)
+
+        layers_of_row = [convolution(2, 32), pool(), norm(32), nn.ReLU()]
+        layers_of_row += [convolution(32, 32), norm(32), pool(), nn.ReLU()]
+        layers_of_row += [convolution(32, 64), norm(64), pool(), nn.ReLU()]
+        with torch.no_grad():
+            seen = nn.Sequential(*layers_of_row)(torch.tensor(x[160:]).permute(0, 3, 1, 2))
+            outputs = seen.permute(0, 2, 3, 1).flatten(1) @ next(parameters) + next(parameters)
+        accuracies.append(float((outputs.argmax(dim=1).numpy() == y[160:]).mean()))
+    last = run.clients().to_polars().filter(polars.col("round") == 2).sort("row")
+    assert accuracies == pytest.approx(last["accuracy"].to_list())

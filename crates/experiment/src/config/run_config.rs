@@ -270,7 +270,7 @@ impl JsonSchema for TestExamples {
     }
 }
 
-/// When the state of a run is saved.
+/// When the state of a run is saved. The id of a run does not depend on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
@@ -278,8 +278,7 @@ pub struct Checkpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "rounds"))]
     pub every: Option<usize>,
-    /// Whether a finished run keeps a checkpoint of its last round, from which `meshfold runs models` takes the trained models. The id
-    /// of a run does not depend on it.
+    /// Whether a finished run keeps a checkpoint of its last round, from which `meshfold runs models` takes the trained models.
     #[serde(default, skip_serializing_if = "is_false")]
     #[schemars(extend("default" = false))]
     pub keep: bool,
