@@ -116,6 +116,7 @@ impl Settings {
 fn unwritten() -> Value {
     json!({
         "keep": false,
+        "stop_at_targets": false,
         "head": "softmax",
         "steps_from": "mean",
         "loses": "everything",

@@ -137,6 +137,9 @@ pub struct Evaluate {
     /// Mean accuracies, as fractions, whose first rounds are reported.
     #[schemars(extend("unit" = "share of 1"))]
     pub targets: Vec<f64>,
+    /// Whether the run ends at the first evaluation that reaches all targets, and after its last round at the latest.
+    #[serde(skip_serializing_if = "is_false")]
+    pub stop_at_targets: bool,
     /// Quantities of the papers' bounds that are recorded.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Quantity>>")]
@@ -144,6 +147,11 @@ pub struct Evaluate {
 }
 
 impl Evaluate {
+    /// Whether a run whose mean test accuracy is `accuracy` ends for it.
+    pub(crate) fn ends_at(&self, accuracy: f64) -> bool {
+        self.stop_at_targets && self.targets.iter().all(|target| accuracy >= *target)
+    }
+
     /// The most test examples, of `all`, that models are judged on at once.
     pub(crate) fn most_examples(&self, all: usize) -> usize {
         let asked = [Some(self.examples), self.last].into_iter().flatten();
@@ -193,6 +201,7 @@ impl Default for Evaluate {
             train: false,
             clients: Vec::new(),
             targets: Vec::new(),
+            stop_at_targets: false,
             theory: Vec::new(),
         }
     }

@@ -107,8 +107,23 @@ fn targets(run: &Resolved<'_>) -> Result<(), ConfigError> {
             let needed = "an accuracy as a fraction, above 0 and up to 1";
             Err(run.wrong(&format!("evaluate.targets.{index}"), target, needed))
         }
-        None => Ok(()),
+        None => stop_at_targets(run),
     }
+}
+
+/// Checks that a run that ends at its targets has some, and is judged on the same examples all the time: which evaluation is the last one
+/// is known only once it is made.
+fn stop_at_targets(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let evaluate = &run.config.evaluate;
+    let needed = match (evaluate.stop_at_targets, evaluate.last) {
+        (false, _) => return Ok(()),
+        (true, _) if evaluate.targets.is_empty() => "`evaluate.targets`, at which the run ends",
+        (true, Some(_)) => {
+            "no `evaluate.last`: whether an evaluation is the last one shows only in what it finds"
+        }
+        (true, None) => return Ok(()),
+    };
+    Err(run.wrong("evaluate.stop_at_targets", "true", needed))
 }
 
 fn dataset(run: &Resolved<'_>) -> Result<(), ConfigError> {

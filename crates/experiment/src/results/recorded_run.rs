@@ -103,7 +103,7 @@ impl RecordedRun {
         Some([data.train, data.test])
     }
 
-    /// Whether the last evaluation is that of the run's end: after its last round, or where its budget is spent.
+    /// Whether the last evaluation is that of the run's end: after its last round, or where its budget is spent or its targets are reached.
     pub(crate) fn is_at_its_end(&self) -> bool {
         let Some(last) = self.last() else {
             return false;
@@ -112,7 +112,10 @@ impl RecordedRun {
         let is_spent = |budget: Budget| {
             budget.is_spent(spent.0.unwrap_or_default(), spent.1.unwrap_or_default())
         };
-        Some(last.round) == self.settings.rounds() || self.settings.budget().is_some_and(is_spent)
+        let accuracy = last.test_accuracy.mean;
+        let has_reached = || accuracy.is_some_and(|mean| self.settings.evaluate().ends_at(mean));
+        let is_last = Some(last.round) == self.settings.rounds();
+        is_last || self.settings.budget().is_some_and(is_spent) || has_reached()
     }
 
     /// Whether the last evaluation was made on other test examples than those before (`evaluate.last`).

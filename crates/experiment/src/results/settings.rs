@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::config::budget::Budget;
 use crate::config::excerpt::line_number;
+use crate::config::run_config::Evaluate;
 use crate::config::tree::Node;
 
 /// A `config.yaml`.
@@ -87,6 +88,11 @@ impl Settings {
     /// What the run may spend before it ends, if that is limited.
     pub fn budget(&self) -> Option<Budget> {
         typed(self.get("budget"))
+    }
+
+    /// When and on what models are judged.
+    pub(crate) fn evaluate(&self) -> Evaluate {
+        typed(self.get("evaluate")).unwrap_or_default()
     }
 
     /// How many clients there are: as many as the partition names, and one with all data under the method `centralised`.

@@ -138,6 +138,10 @@ impl<'a> Journal<'a> {
                     self.saved = Some(found.saved.round);
                     self.claim.begin_after(found.saved.round);
                     state.restore(found)?;
+                    let last = self.records.last();
+                    if let Some(record) = last.filter(|record| record.round == state.round()) {
+                        state.look_at(record);
+                    }
                     return Ok(self.saved);
                 }
                 Some(reason) => self.checkpoint.report(&reason),

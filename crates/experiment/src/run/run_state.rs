@@ -41,6 +41,8 @@ pub(crate) struct RunState<'a> {
     traffic: Traffic,
     totals: Totals,
     round: usize,
+    /// Whether the last evaluation ends the run, as it reaches the targets.
+    has_reached: bool,
     stopwatch: Stopwatch,
 }
 
@@ -100,6 +102,7 @@ impl<'a> RunState<'a> {
             traffic: Traffic::default(),
             totals: Totals::default(),
             round: 0,
+            has_reached: false,
             stopwatch,
             plan,
             learner,
@@ -232,12 +235,19 @@ impl<'a> RunState<'a> {
         Ok(self.theory.after_round(deployed, &alive, weight)?)
     }
 
-    /// Whether no round is left: after the last one, or at an evaluation where the budget is spent.
+    /// Whether no round is left: after the last one, or at an evaluation where the budget is spent or the targets are reached.
     pub(crate) fn is_done(&self) -> bool {
         let (config, totals) = (&self.plan.config, &self.totals);
         let is_spent =
             |budget: Budget| budget.is_spent(totals.simulated_seconds, totals.bytes as f64);
-        self.round == config.rounds || self.is_judged() && config.budget.is_some_and(is_spent)
+        let has_spent = self.is_judged() && config.budget.is_some_and(is_spent);
+        self.round == config.rounds || has_spent || self.has_reached
+    }
+
+    /// Ends the run if the accuracy of `record`, its last one, is asked for no more.
+    pub(crate) fn look_at(&mut self, record: &Record) {
+        let accuracy = record.test_accuracy.mean;
+        self.has_reached = self.plan.config.evaluate.ends_at(accuracy);
     }
 
     /// Whether the models are judged after the round that is done.
@@ -308,6 +318,7 @@ impl<'a> RunState<'a> {
             theory,
             ..verdict.record(self.round)
         };
+        self.look_at(&record);
         Ok((record, verdict))
     }
 

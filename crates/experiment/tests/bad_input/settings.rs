@@ -86,6 +86,25 @@ fn seeds_are_those_of_known_parts() {
 }
 
 #[test]
+fn runs_that_stop_at_targets_have_some() {
+    for (evaluate, needed) in [
+        (
+            "{stop_at_targets: true}",
+            "needed `evaluate.targets`, at which the run ends",
+        ),
+        (
+            "{stop_at_targets: true, targets: [0.5], last: 10}",
+            "needed no `evaluate.last`",
+        ),
+    ] {
+        let line = format!("evaluate: {evaluate}");
+        let message = "evaluate.stop_at_targets: found true, ";
+        let source = with("evaluate", &line);
+        expect(&source, &format!("{message}{needed}"), 12, "true", "");
+    }
+}
+
+#[test]
 fn budgets_are_checked() {
     for (budget, message, marked) in [
         (

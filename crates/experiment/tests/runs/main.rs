@@ -15,5 +15,6 @@ mod models;
 mod other_data;
 mod seeds;
 mod side_by_side;
+mod stopping;
 mod tiny;
 mod what_is_written;

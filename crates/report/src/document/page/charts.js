@@ -149,9 +149,14 @@ const drawReport = async (signal) => {
   const labelled = (id) => id === "accuracy" && !narrow.matches && page.groups.length <= 9;
   const shortened = (text) => (text.length > 30 ? `${text.slice(0, 29)}…` : text);
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const pen = document.createElement("canvas").getContext("2d");
+  const textWidth = (text, weight) => {
+    pen.font = `${weight} 13px ${getComputedStyle(document.body).fontFamily}`;
+    return pen.measureText(text).width;
+  };
   const labelMargin = () => {
-    const longest = Math.max(...page.groups.map((group) => Math.max(shortened(group.label).length, group.note.length)));
-    return Math.min(260, 26 + 7.2 * longest);
+    const widths = page.groups.map(({ label, note }) => Math.max(textWidth(shortened(label), "bold"), textWidth(note, "normal")));
+    return 18 + Math.ceil(Math.max(...widths));
   };
 
   const ends = (div, colour) => {
