@@ -148,7 +148,8 @@ fn the_content_of_the_file_is_part_of_the_run() {
 fn files_that_do_not_fit_are_refused_where_they_are_named() {
     let (_case, _, file) = trained(&["rounds=2"]);
     let refused = |more: &[&str]| {
-        let overrides = [&[start(&file).as_str()], more].concat();
+        let start = start(&file);
+        let overrides = [&[start.as_str()], more].concat();
         let source = ExperimentSource::new("tiny.yaml", YAML).with_overrides(overrides);
         let error = plan(&source, &DataFolder::new("unused")).unwrap_err();
         format!("{error:?}")
