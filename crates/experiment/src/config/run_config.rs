@@ -376,8 +376,8 @@ checkpoint: {every: 10}
     fn a_configuration_reads_back_with_its_defaults() {
         let config = RunConfig::read(&ExperimentSource::new("e.yaml", YAML)).unwrap();
         assert_eq!(
-            (config.seed, config.start, config.evaluate.every),
-            (1, InitialModels::Same, 1)
+            (config.seed, &config.start, config.evaluate.every),
+            (1, &InitialModels::Same, 1)
         );
         let yaml = config.to_yaml();
         for default in [
