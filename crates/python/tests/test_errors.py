@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import meshfold as mf
 import pytest
+from meshfold import _own
 
 Experiment = dict[str, Any]
 
@@ -106,3 +108,16 @@ def test_a_page_that_cannot_be_written_hides_neither_runs_nor_failures(experimen
     with pytest.raises(mf.RunFailed) as raised:
         mf.run(experiment, results="other", progress=False)
     assert len(raised.value.failures) == 4
+
+
+def test_a_traceback_shows_the_lines_of_the_user() -> None:
+    def choose() -> None:
+        json.loads("{]")
+
+    try:
+        choose()
+    except ValueError as error:
+        shown = _own.traceback(error)
+    assert 'json.loads("{]")' in shown and shown.endswith("char 1)")
+    # Of the lines of `json` only the one that raised the error.
+    assert shown.count('File "') == shown.count("test_errors.py") + 1

@@ -7,8 +7,10 @@ import inspect
 import json
 import re
 import sys
+import sysconfig
 import traceback as _traceback
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from meshfold import _digests
@@ -208,8 +210,27 @@ def make(cls: type[Method], text: str) -> Method:
 
 
 def traceback(error: BaseException) -> str:
-    """An exception with its traceback, as text."""
-    return "".join(_traceback.format_exception(error)).strip()
+    """An exception with its traceback, as text: the lines of the user's own files, and the line that raised it."""
+    told = _traceback.TracebackException.from_exception(error)
+    _shorten(told)
+    return "".join(told.format()).strip()
+
+
+def _shorten(told: _traceback.TracebackException) -> None:
+    """Leaves out the frames of Meshfold and of libraries, of which there may be dozens, but for the innermost one."""
+    own = [frame for frame in told.stack[:-1] if not _is_of_library(frame.filename)]
+    if own:
+        told.stack = _traceback.StackSummary.from_list([*own, told.stack[-1]])
+    for cause in (told.__cause__, told.__context__):
+        if cause is not None:
+            _shorten(cause)
+
+
+def _is_of_library(file: str) -> bool:
+    """Whether the file comes with Meshfold, Python or an installed package."""
+    folders = (Path(__file__).parent, Path(sysconfig.get_path("stdlib")))
+    path = Path(file)
+    return not {"site-packages", "dist-packages"}.isdisjoint(path.parts) or any(path.is_relative_to(folder) for folder in folders)
 
 
 def is_of_check(error: BaseException) -> bool:

@@ -37,10 +37,11 @@ class Progress:
         self._bar.update(done - self._done[run])
         self._done[run] = done
 
-    def ended(self, run: int) -> None:
-        """Run number `run` has ended; the rounds that it has not done count as done."""
-        self.rounds(run, self._rounds[run])
-        self._ended += 1
+    def ended(self, run: int, ending: str) -> None:
+        """Run number `run` has ended. If nothing of it is left to do, the rounds that it has not done count as done."""
+        if ending not in ("interrupted", "failed"):
+            self.rounds(run, self._rounds[run])
+            self._ended += 1
         self._tell()
 
     def _tell(self) -> None:

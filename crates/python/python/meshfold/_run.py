@@ -204,7 +204,7 @@ class _Session:
         if notice is not None:
             warnings.warn(f"{ended.label}: {notice}", MeshfoldWarning, stacklevel=4)
         if self._progress is not None:
-            self._progress.ended(run)
+            self._progress.ended(run, ending)
         self._callbacks.call("on_end", ended)
 
     def close(self) -> None:
