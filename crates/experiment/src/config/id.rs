@@ -20,11 +20,18 @@ const DIGITS: usize = 12;
 pub(crate) fn run_id(config: &RunConfig) -> String {
     let mut json = Vec::with_capacity(1024);
     let serializer = &mut Serializer::with_formatter(&mut json, Doubles);
-    let written = config.serialize(serializer);
+    let written = match &config.checkpoint {
+        Some(_) => {
+            let mut config = config.clone();
+            config.checkpoint = None;
+            config.serialize(serializer)
+        }
+        None => config.serialize(serializer),
+    };
     written.expect("a configuration has text keys and finite numbers");
     let mut rest = json.as_slice();
     let mut sorted = Vec::with_capacity(json.len());
-    sort(&mut rest, &mut sorted, &[b"name", b"checkpoint"]);
+    sort(&mut rest, &mut sorted, &[b"name"]);
     let mut id = sha256(&sorted);
     id.truncate(DIGITS);
     id

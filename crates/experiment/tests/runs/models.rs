@@ -159,7 +159,14 @@ fn files_that_do_not_fit_are_refused_where_they_are_named() {
             "partition={shards: {clients: 5}}",
             "it has 6 models, needed 1, or one for each of the 5 rows (clients)",
         ),
-        ("model=logistic", "it has no tensor"),
+        (
+            "model=logistic",
+            "has the shape [6, 784, 8], needed [rows, 784, 10] or [784, 10]",
+        ),
+        (
+            "model={mlp: {hidden: [8, 8]}}",
+            "has the shape [6, 8, 10], needed [rows, 8, 8] or [8, 8]",
+        ),
         ("model={mlp: {hidden: [9]}}", "has the shape [6, 784, 8]"),
         ("start.models.file=nowhere", "nowhere"),
         ("start.models.sha256=abc", "needed abc"),
