@@ -56,8 +56,8 @@ def model(
             respect to each parameter, `[R, ...]`.
         initial: a function of a NumPy generator, seeded by the run, that returns the initial parameters of a model.
         label: what the model is called in tables; the name of `outputs` with a digest if absent.
-        version: distinguishes models with the same label, as part of the id of a run. If absent, it is a digest of the functions'
-            source, the values they enclose, and the arrays. Give one if the functions depend on anything else that you change.
+        version: distinguishes models with the same label, as part of the id of a run. If absent, it is a digest of the arrays, of the
+            functions' code, and of all that this refers to, except libraries. Give one if the functions depend on anything else.
     """
     digest = _digests.version_of(version, "model") or _digests.of_values(parameters, outputs, gradients, initial)
     name = label or _named(outputs, digest)

@@ -9,6 +9,7 @@ import re
 import sys
 import traceback as _traceback
 import types
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from meshfold import _digests
@@ -49,8 +50,8 @@ class Method:
 
     Attributes:
         name: the name in configurations; if absent, that of the class in snake case, such as `my_dsgd` for `MyDsgd`.
-        version: distinguishes methods with the same name, as part of the id of a run. If absent, it is a digest of the class's
-            source and of the values that its functions enclose.
+        version: distinguishes methods with the same name, as part of the id of a run. If absent, it is a digest of the class's code
+            and of all that this code refers to, except libraries.
         overlay: whether models are exchanged over an overlay of the configuration.
         stacks: the most stacks that it holds besides the models; memory is planned for them.
     """
@@ -66,7 +67,8 @@ class Method:
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         _check_attributes(cls)
         if "version" not in cls.__dict__:
-            cls.version = _digest(cls)
+            _digests.expect_told(cls, _no_content_of(cls))
+            setattr(cls, "version", _Version())
         METHODS[cls.name] = cls
 
     def check(self) -> None:
@@ -120,7 +122,8 @@ def _check_attributes(cls: type[Method]) -> None:
         TypeError: if an attribute that Meshfold reads has a wrong type, or a key has the name of a key or function of all methods.
     """
     for name, (kind, needed) in _ATTRIBUTES.items():
-        value = getattr(cls, name, "")
+        # A version is not inherited.
+        value = cls.__dict__.get(name, "") if name == "version" else getattr(cls, name, "")
         # True is a whole number to Python.
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise TypeError(f"{cls.__name__}.{name} is {value!r}, needed {needed}")
@@ -133,10 +136,16 @@ def _check_attributes(cls: type[Method]) -> None:
             raise TypeError(f"{cls.__name__}.{key}: `{key}` is a function of all methods: name this key otherwise")
 
 
-def _digest(cls: type[Method]) -> str:
-    """A digest of the source of `cls` and of its bases up to `Method`. It leaves out keys, which are part of a run's id anyway."""
-    bases = [base for base in cls.__mro__ if base not in Method.__mro__]
-    return _digests.of_classes(bases, lambda base: {"name", "version", *_own_keys(base)})
+class _Version:
+    """The version of a method that gives none: a digest, made anew whenever it is read, as what the class refers to may change."""
+
+    def __get__(self, method: Method | None, cls: type[Method]) -> str:
+        return _digests.of_class(cls, _no_content_of(cls))
+
+
+def _no_content_of(cls: type[Method]) -> Callable[[type], Collection[str]]:
+    """The attributes of the class and its bases that digests leave out. Keys are part of a run's id anyway."""
+    return lambda kind: {"name", "version", *_own_keys(kind)} if kind in cls.__mro__ else ()
 
 
 def keys_of(cls: type[Method]) -> dict[str, Any]:
@@ -151,6 +160,7 @@ def read_keys(cls: type[Method], text: str) -> str:
     hints = keys_of(cls)
     for key in given:
         if key not in hints:
+            _expect_hint(cls, key)
             raise KeyFault("unknown", key, known=[*hints, *COMMON])
     keys = {}
     for key, hint in hints.items():
@@ -166,6 +176,14 @@ def read_keys(cls: type[Method], text: str) -> str:
         keys[key] = float(value) if hint is float else value
     make(cls, json.dumps(keys)).check()
     return json.dumps(keys)
+
+
+def _expect_hint(cls: type, key: str) -> None:
+    """Refuses a key that is an attribute of the class without a type hint: its user took it for a key."""
+    value = getattr(cls, key, None)
+    if key not in _ATTRIBUTES and not key.startswith("_") and isinstance(value, (bool, int, float, str)):
+        hint = f"{key}: {type(value).__name__} = {value!r}"
+        raise KeyFault.value(key, f"`{hint}` in the class {cls.__name__}: only attributes with a type hint are keys")
 
 
 _WORDS = {

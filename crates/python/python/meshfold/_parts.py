@@ -29,14 +29,14 @@ def overlay(
         label: what the overlay is called in tables and figures; `graph` with a digest if absent.
         expected_edges: about how many edges the overlays of a function have, from which memory is planned; two for each node if absent.
         version: distinguishes overlays with the same label, as part of the id of a run. If absent, it is a digest of the graph, or of
-            the function's source and the values it encloses. Give one if the function depends on anything else that you change.
+            the function's code and of all that this refers to, except libraries. Give one if the function depends on anything else.
 
     Raises:
         ValueError: if the graph cannot be used; the message names the node or row at fault.
     """
     version = _digests.version_of(version, "overlay")
     if callable(graph) and not hasattr(graph, "edges"):
-        digest = version or _digests.of_source(graph)
+        digest = version or _digests.of_values(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
         function = graph
 
@@ -187,11 +187,11 @@ def partition(
         count: how many clients the function makes, if that is known beforehand.
         label: what the partition is called in tables; `indices` with a digest if absent.
         version: distinguishes partitions with the same label, as part of the id of a run. If absent, it is a digest of the indices, or of
-            the function's source and the values it encloses. Give one if the function depends on anything else that you change.
+            the function's code and of all that this refers to, except libraries. Give one if the function depends on anything else.
     """
     version = _digests.version_of(version, "partition")
     if callable(clients):
-        function, digest = clients, version or _digests.of_source(clients)
+        function, digest = clients, version or _digests.of_values(clients)
 
         def deal(labels: NDArray[np.uint16], classes: int, seed: int) -> list[list[int]]:
             lists = _lists(function(labels, classes, np.random.default_rng(seed)))

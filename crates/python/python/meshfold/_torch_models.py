@@ -57,10 +57,9 @@ def _told(module: Any) -> Any:
     internal = vars(torch.nn.Module()).keys()
     parts = {}
     for path, part in module.named_modules():
-        kind = type(part)
         attributes = {name: value for name, value in vars(part).items() if name not in internal}
         hooks = [list(vars(part)[name].values()) for name in ("_forward_pre_hooks", "_forward_hooks")]
-        parts[path] = (kind.__qualname__ if _digests.is_of_library(kind) else kind, attributes, hooks)
+        parts[path] = (type(part), attributes, hooks)
     # `names` lists a parameter that two parts share once; the state may leave out buffers.
     names = [name for name, _ in module.named_parameters()]
     return repr(module), parts, names, dict(module.state_dict()), dict(module.named_buffers())
