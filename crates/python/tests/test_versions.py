@@ -91,6 +91,14 @@ REFERS: dict[str, dict[str, str]] = {
             after="config = Config(2)",
         )
     },
+    "an object with slots": {
+        "train": method("models *= s.a", after="class Slot:\n    __slots__ = 'a'\n    def f(self): return self.a\ns = Slot()\ns.a = 2")
+    },
+    "a number of a class": {"train": method("models *= scale", after="class Scale(float): pass\nscale = Scale(2)")},
+    "a long number": {"train": method("models *= scale", after="scale = 1 << 20000")},
+    "an array of a class": {
+        "train": method("models *= s", after="import numpy as np\nclass S(np.ndarray):\n    def f(self): return 2\ns = np.zeros(3).view(S)")
+    },
     "the class of an object": {
         "train": method("models *= config.scale()", after="class Config:\n    def scale(self): return 2\nconfig = Config()")
     },
@@ -350,6 +358,63 @@ def test_a_helper_that_is_defined_anew_changes_the_version_at_once(imports: Impo
     second = train.Mine.version
     exec("def scale(): return 4", train.__dict__)
     assert len({first, second, train.Mine.version}) == 3
+
+
+def test_a_helper_that_is_defined_anew_changes_parts_that_were_made_before(imports: Imports, experiment: dict[str, Any]) -> None:
+    program = """
+import meshfold as mf
+import networkx
+import numpy as np
+calls = []
+def ring(round, nodes):
+    calls.append(round)
+    return networkx.circulant_graph(nodes, hops())
+def deal(labels, classes, generator): return np.array_split(np.arange(len(labels)), 10 * len(hops()))[:10]
+def outputs(p, x): return len(hops()) * x @ p["w"]
+def gradients(p, x, y): return np.zeros(len(x), np.float32), {"w": np.zeros_like(p["w"])}
+def hops(): return [1]
+topology, partition, model = mf.overlay(ring, label="ring"), mf.partition(deal), mf.model({"w": (784, 10)}, outputs, gradients)
+"""
+    train = imports(train=program)
+    calls: list[int] = []
+
+    def id_with(key: str, **given: Any) -> str:
+        (run,) = mf.run({**experiment, "rounds": 1, "sweep": None, key: given.get("part") or getattr(train, key)}, progress=False)
+        return run.id
+
+    def counting(round: int, nodes: int) -> Any:
+        calls.append(round)
+        return train.ring(round, nodes)
+
+    counted = mf.overlay(counting)
+    keys = ("topology", "partition", "model")
+    first, counts = [id_with(key) for key in keys], id_with("topology", part=counted)
+    assert [id_with(key) for key in keys] == first and id_with("topology", part=counted) == counts, "calls do not count"
+    exec("def hops(): return [1, 2]", train.__dict__)
+    second = [id_with(key) for key in keys]
+    assert not set(first) & set(second)
+    assert [id_with(key) for key in keys] == second
+    exec(program[program.index("def hops") : program.index("topology")], train.__dict__)
+    given = mf.overlay(train.ring, label="ring", version="1")
+    assert id_with("topology", part=given) not in (first[0], second[0])
+
+
+def test_a_module_with_other_numbers_is_another_model(experiment: dict[str, Any]) -> None:
+    needs("torch")
+    import torch
+
+    module = torch.nn.Linear(784, 10)
+    model = mf.torch_model(module, label="linear")
+
+    def run() -> mf.Run:
+        (run,) = mf.run({**experiment, "rounds": 1, "sweep": None, "model": model}, progress=False)
+        return run
+
+    first = run().id
+    assert run().id == first
+    with torch.no_grad():
+        module.weight.add_(1)
+    assert run().id != first
 
 
 def test_a_file_that_was_changed_after_it_was_imported_counts_as_it_runs(imports: Imports) -> None:

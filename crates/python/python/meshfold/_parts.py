@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meshfold import _arrays, _digests
+from meshfold import _arrays, _digests, _renewal
 from meshfold._errors import ConfigError
 from meshfold._meshfold import Part
 from meshfold._own import Method
@@ -47,7 +47,10 @@ def overlay(
             return found
 
         expected = None if expected_edges is None else float(expected_edges)
-        return Part.overlay_of_rounds(name, digest, edges, expected)
+        part = Part.overlay_of_rounds(name, digest, edges, expected)
+        if version is not None:
+            return part
+        return _renewal.renewable(part, edges, lambda: [function], lambda: overlay(function, label=label, expected_edges=expected))
     count, found = _edges(graph, None)
     nodes = count if count is not None else int(found.max(initial=0)) + 1
     digest = version or _digests.of_arrays(found, np.array([nodes]))
@@ -200,7 +203,10 @@ def partition(
             return lists
 
         name = label or f"{getattr(clients, '__name__', 'partition')}-{digest[:6]}"
-        return Part.partition_by(name, digest, deal, count)
+        part = Part.partition_by(name, digest, deal, count)
+        if version is not None:
+            return part
+        return _renewal.renewable(part, deal, lambda: [function], lambda: partition(function, count=count, label=label))
     lists = _lists(clients)
     digest = version or _digests.of_arrays(*(np.array(indices, np.uint32) for indices in lists))
     return Part.partition(label or f"indices-{digest[:6]}", digest, lists)
@@ -365,8 +371,9 @@ class Collector:
             value = overlay(value)
         if isinstance(value, Part):
             _expect_place(value, path)
-            self.parts.append(value)
-            return {"own": {"name": value.name, "version": value.version}}
+            part = _renewal.renewed(value)
+            self.parts.append(part)
+            return {"own": {"name": part.name, "version": part.version}}
         if isinstance(value, (np.integer, np.floating, np.bool_)) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf"):
             return value.tolist()
         if isinstance(value, PathLike):

@@ -105,7 +105,8 @@ class Telling:
     def _form(self, value: Any, is_strict: bool) -> Any:
         """Plain values themselves, and the number of what is told elsewhere."""
         if type(value) in _PLAIN:
-            return value
+            # Python writes no long numbers in decimal digits.
+            return hex(value) if isinstance(value, int) and value.bit_length() > 9999 else value
         if not is_strict and self._is_changed(id(value)):
             return "changed"
         if isinstance(value, type):
@@ -116,6 +117,9 @@ class Telling:
             return self._module(value)
         if isinstance(value, PurePath):
             return ["path", str(value)]
+        for plain in (int, float, str, bytes):
+            if isinstance(value, plain):
+                return [self._told(type(value), is_strict), plain.__repr__(value)]
         if isinstance(value, _CONTAINERS) or isinstance(value, Mapping) and type(value).__module__ not in _PASSING:
             return self._container(value, is_strict)
         if isinstance(value, types.FunctionType):
@@ -126,7 +130,9 @@ class Telling:
         if inspect.isroutine(value) and _libraries.is_of_library(type(value)):
             return ["library", _name(value)]
         data = self._data(value, is_strict)
-        return self._meet(value, is_strict) if data is None else data
+        if data is None:
+            return self._meet(value, is_strict)
+        return data if _libraries.is_of_library(type(value)) else [self._told(type(value), is_strict), data]
 
     def _container(self, value: Any, is_strict: bool) -> Any:
         if id(value) in self._within:
@@ -381,7 +387,8 @@ def _attributes(value: Any) -> dict[str, Any] | None:
         return None
     if dataclasses.is_dataclass(value):
         return {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if hasattr(value, each.name)}
-    slots = [name for kind in type(value).__mro__ if not _libraries.is_of_library(kind) for name in vars(kind).get("__slots__", ())]
-    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__ if not _libraries.is_of_library(kind)]
+    names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+    found = {name: getattr(value, name) for name in names if hasattr(value, name)}
     within = getattr(value, "__dict__", None)
     return {**found, **within} if within is not None else found or None
