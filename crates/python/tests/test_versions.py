@@ -104,14 +104,15 @@ REFERS: dict[str, dict[str, str]] = {
     },
     "a dataclass": {
         "train": method(
-            "models *= Config().scales[0]",
-            after="import dataclasses\n@dataclasses.dataclass\nclass Config:\n    scales: list = dataclasses.field(default_factory=lambda: [2])",
+            "models *= Config().s[0]",
+            after="from dataclasses import dataclass, field\n@dataclass\nclass Config:\n    s: list = field(default_factory=lambda: [2])",
         )
     },
     "an enum": {"train": method("models *= Kind.A.value", after="import enum\nclass Kind(enum.Enum):\n    A = 2")},
     "a base of a class": {"train": method("Sub().f()", after="class Base:\n    def f(self): return 2\nclass Sub(Base): pass")},
     "a base of the method": {
-        "train": "import meshfold as mf\nclass Base(mf.Method):\n    def scale(self): return 2\nclass Mine(Base):\n    def round(self, m, r): m *= self.scale()"
+        "train": "import meshfold as mf\nclass Base(mf.Method):\n    def scale(self): return 2\n"
+        "class Mine(Base):\n    def round(self, m, r): m *= self.scale()"
     },
     "an attribute of the class": {"train": "import meshfold as mf\nSCALE = 2\nclass Mine(mf.Method):\n    _scale = SCALE"},
     "a partial function": {
@@ -127,7 +128,8 @@ REFERS: dict[str, dict[str, str]] = {
     "a decorator": {
         "train": method(
             "models *= one()",
-            after="import functools\ndef doubled(f):\n    @functools.wraps(f)\n    def g(): return 2 * f()\n    return g\n@doubled\ndef one(): return 1",
+            after="import functools\ndef doubled(f):\n    @functools.wraps(f)\n    def g(): return 2 * f()\n    return g\n"
+            "@doubled\ndef one(): return 1",
         )
     },
     "a default": {"train": method("models *= scale()", before="S = 2", after="def scale(s=S): return s")},
@@ -148,8 +150,13 @@ REFERS: dict[str, dict[str, str]] = {
         "helpers": "from more import SCALE\ndef step(models): models *= SCALE",
         "more": "SCALE = 2",
     },
-    "a module as a whole": {"train": method("getattr(helpers, 'ste' + 'p')(models)", before="import helpers"), "helpers": "def step(m): m *= 2"},
-    "where a changed list begins": {"train": method("scales.append(4); models *= scales[0]", before="scales = []\nif True:\n    scales.append(2)")},
+    "a module as a whole": {
+        "train": method("getattr(helpers, 'ste' + 'p')(models)", before="import helpers"),
+        "helpers": "def step(m): m *= 2",
+    },
+    "where a changed list begins": {
+        "train": method("scales.append(4); models *= scales[0]", before="scales = []\nif True:\n    scales.append(2)")
+    },
     "where a changed variable begins": {"train": method("global scale; scale /= 4; models *= scale", before="scale = 2")},
     "an overlay": {"train": "import meshfold as mf\ndef ring(r, n): return [(0, far())]\ndef far(): return 2\npart = mf.overlay(ring)"},
     "a partition": {"train": "import meshfold as mf\nSIZE = 2\ndef deal(y, c, g): return [range(SIZE)]\npart = mf.partition(deal)"},
@@ -246,7 +253,8 @@ CHANGES: dict[str, tuple[str, str]] = {
     "an attribute": ("from types import SimpleNamespace\nstate = SimpleNamespace(last=0)", "state.last = round; print(state)"),
     "a new attribute": ("class State: pass\nstate = State()", "state.last = round; print(state)"),
     "an object that counts": (
-        "class Tracker:\n    def __init__(self): self.all, self.last = [], 0\n    def log(self, x): self.all.append(x); self.last = x\ntracker = Tracker()",
+        "class Tracker:\n    def __init__(self): self.all, self.last = [], 0\n    def log(self, x): self.all.append(x); self.last = x\n"
+        "tracker = Tracker()",
         "tracker.log(round)",
     ),
     "a list that a function of the module changes": ("losses = []\ndef keep(x): losses.append(x)", "keep(round); print(losses)"),
@@ -292,7 +300,8 @@ Mine = made()
 
 def test_global_values_that_no_digest_tells_fail_nothing(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
     program = method(
-        "print(draws, file, log, lock, np, threading, stream, absent, itself, odd, environ, local, plain, math.pi, Strange, gen, scale); odd.x; odd.y = 1; odd.append(1)",
+        "print(draws, file, log, lock, np, threading, stream, absent, itself, environ, local, plain, math.pi, Strange, gen, scale, odd, odd.x)\n"
+        "        odd.y = 1\n        odd.append(1)",
         before="""
 import io, itertools, logging, math, threading
 from os import environ

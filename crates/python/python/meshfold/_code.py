@@ -17,6 +17,7 @@ from typing import Any, Union
 Chain = tuple[str, ...]
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 
+_DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 #: Functions of lists, dicts, sets and arrays that change them.
 _CHANGING = frozenset(
@@ -108,8 +109,11 @@ def text_of(node: Any) -> str:
         return repr(node)
     fields = dict(ast.iter_fields(node))
     fields.pop("ctx", None)
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)) and ast.get_docstring(node, clean=False) is not None:
+    if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
         fields["body"] = node.body[1:]
+    if isinstance(node, ast.JoinedStr):
+        # Python 3.12 adds empty text to some.
+        fields["values"] = [part for part in node.values if not isinstance(part, ast.Constant) or part.value != ""]
     filled = [f"{name}={text_of(value)}" for name, value in fields.items() if value is not None and value != []]
     return f"{type(node).__name__}({', '.join(filled)})"
 

@@ -69,7 +69,8 @@ class Telling:
 
     def changes(self) -> set[Any]:
         """The identities of the variables, attributes and containers that the code changes."""
-        called = [(kind, names) for function, kind, names in self._set_by if function in self._words or function in ("__call__", "__next__")]
+        words = self._words | {"__call__", "__next__"}
+        called = [(kind, names) for function, kind, names in self._set_by if function in words]
         return self._changes | {("self", id(kind), name) for kind, names in called for name in names}
 
     def _meet(self, value: Any, is_strict: bool) -> list[Any]:
@@ -203,7 +204,8 @@ class Telling:
                 told[name] = self._told(value, is_strict) if is_strict or not self._is_changed(id(cell)) else "changed"
         imports = []
         if self._follows:
-            told |= {".".join(chain): self._tried(self._global, (function, chain), False) for chain in sorted(names.used) if chain[0] not in told}
+            chains = [chain for chain in sorted(names.used) if chain[0] not in told]
+            told |= {".".join(chain): self._tried(self._global, (function, chain), False) for chain in chains}
             imports = self._imported(tree, function.__globals__.get("__package__") or "") if tree is not None else []
         code = repr(_code.told_code(function.__code__)) if tree is None else _code.text_of(tree)
         return [code, sorted(told.items(), key=lambda item: item[0]), imports]
