@@ -80,3 +80,11 @@ print(Mine.version)
     told = [kernel.run(cell.replace("BODY", body)) for body in ("round.train(models)", "pass", "pass")]
     (first, second, third) = [text for lines in told for kind, text in lines if kind == "stream"]
     assert first != second == third and len(first) == len("0123456789ab\n")
+
+
+def test_an_edited_cell_of_a_helper_gives_its_method_another_version(kernel: Kernel) -> None:
+    kernel.run("import meshfold as mf\nclass Mine(mf.Method):\n    def round(self, models, round):\n        models *= scale()")
+    helper = "def scale():\n    return NUMBER\nprint(Mine.version)"
+    told = [kernel.run(helper.replace("NUMBER", number)) for number in ("0.5", "0.25", "0.5  # as before")]
+    (first, second, third) = [text for lines in told for kind, text in lines if kind == "stream"]
+    assert first == third != second

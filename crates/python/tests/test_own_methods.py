@@ -94,6 +94,21 @@ def test_its_keys_are_checked_at_their_places(experiment: Experiment) -> None:
         mf.run({**experiment, "algorithm": {"own": {"name": "chocco"}}})
 
 
+class Plain(mf.Method):
+    """Has an attribute that looks like a key."""
+
+    gamma = 0.4
+    keep: float = 0.1
+
+
+def test_an_attribute_without_a_type_hint_is_told_to_be_no_key(experiment: Experiment) -> None:
+    with pytest.raises(mf.ConfigError) as raised:
+        mf.run(with_algorithm(experiment, "plain", gamma=0.3))
+    fault = raised.value
+    assert fault.path == "algorithm.own.gamma" and fault.line is not None
+    assert fault.message.endswith("needed `gamma: float = 0.4` in the class Plain: only attributes with a type hint are keys")
+
+
 def test_a_sweep_goes_over_its_keys(experiment: Experiment) -> None:
     base = with_algorithm(experiment, "choco", keep=0.2)
     runs = mf.run({**base, "sweep": {"grid": {"algorithm.own.gamma": [0.1, 0.5]}}}, progress=False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from meshfold import _arrays, _digests
 from meshfold._meshfold import Part
-from meshfold._models import Fitted, Layout, Numbers, _named
+from meshfold._models import Fitted, Layout, Numbers, made
 
 
 def jax_model(
@@ -43,8 +43,13 @@ def jax_model(
     """
     if over not in ("map", "vmap"):
         raise ValueError(f"jax_model: over is {over!r}, needed 'map' or 'vmap'")
-    digest = _digests.version_of(version, "jax_model") or _digests.of_values(outputs, _leaves(parameters), loss, over)
-    return Part.model(label or _named(outputs, digest), digest, _JaxModel(outputs, parameters, loss, over))
+    held = _JaxModel(outputs, parameters, loss, over)
+
+    def again() -> Part:
+        return jax_model(outputs, parameters, loss=loss, over=over, label=label)
+
+    version = _digests.version_of(version, "jax_model")
+    return made(held, lambda: [outputs, _leaves(parameters), loss, over], again, outputs, label, version)
 
 
 def _leaves(parameters: Any) -> Any:

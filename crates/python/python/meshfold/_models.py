@@ -9,7 +9,7 @@ from typing import Any, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from meshfold import _arrays, _digests
+from meshfold import _arrays, _digests, _renewal
 from meshfold._meshfold import ALIGNMENT, Part
 
 Numbers = NDArray[np.float32]
@@ -56,12 +56,25 @@ def model(
             respect to each parameter, `[R, ...]`.
         initial: a function of a NumPy generator, seeded by the run, that returns the initial parameters of a model.
         label: what the model is called in tables; the name of `outputs` with a digest if absent.
-        version: distinguishes models with the same label, as part of the id of a run. If absent, it is a digest of the functions'
-            source, the values they enclose, and the arrays. Give one if the functions depend on anything else that you change.
+        version: distinguishes models with the same label, as part of the id of a run. If absent, it is a digest of the arrays, of the
+            functions' code, and of all that this refers to, except libraries. Give one if the functions depend on anything else.
     """
-    digest = _digests.version_of(version, "model") or _digests.of_values(parameters, outputs, gradients, initial)
-    name = label or _named(outputs, digest)
-    return Part.model(name, digest, _Model(parameters, outputs, gradients, initial))
+    held = _Model(parameters, outputs, gradients, initial)
+
+    def again() -> Part:
+        return model(parameters, outputs, gradients, initial=initial, label=label)
+
+    version = _digests.version_of(version, "model")
+    return made(held, lambda: [parameters, outputs, gradients, initial], again, outputs, label, version)
+
+
+def made(
+    held: Any, tell: Callable[[], Sequence[Any]], again: Callable[[], Part], named: Any, label: str | None, version: str | None
+) -> Part:
+    """The part of the model `held`, called after `named` if it has no label, and made `again` if it has no version."""
+    digest = version or _digests.of_values(*tell())
+    part = Part.model(label or _named(named, digest), digest, held)
+    return part if version is not None else _renewal.renewable(part, held, tell, again)
 
 
 def _named(function: Any, digest: str) -> str:

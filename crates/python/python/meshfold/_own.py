@@ -7,13 +7,13 @@ import inspect
 import json
 import re
 import sys
-import sysconfig
 import traceback as _traceback
 import types
-from pathlib import Path
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from meshfold import _digests
+from meshfold._libraries import is_library_file
 
 if TYPE_CHECKING:
     from meshfold._meshfold import Round, Stack
@@ -51,8 +51,8 @@ class Method:
 
     Attributes:
         name: the name in configurations; if absent, that of the class in snake case, such as `my_dsgd` for `MyDsgd`.
-        version: distinguishes methods with the same name, as part of the id of a run. If absent, it is a digest of the class's
-            source and of the values that its functions enclose.
+        version: distinguishes methods with the same name, as part of the id of a run. If absent, it is a digest of the class's code
+            and of all that this code refers to, except libraries.
         overlay: whether models are exchanged over an overlay of the configuration.
         stacks: the most stacks that it holds besides the models; memory is planned for them.
     """
@@ -68,7 +68,8 @@ class Method:
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         _check_attributes(cls)
         if "version" not in cls.__dict__:
-            cls.version = _digest(cls)
+            _digests.expect_told(cls, _no_content_of(cls))
+            setattr(cls, "version", _Version())
         METHODS[cls.name] = cls
 
     def check(self) -> None:
@@ -122,7 +123,8 @@ def _check_attributes(cls: type[Method]) -> None:
         TypeError: if an attribute that Meshfold reads has a wrong type, or a key has the name of a key or function of all methods.
     """
     for name, (kind, needed) in _ATTRIBUTES.items():
-        value = getattr(cls, name, "")
+        # A version is not inherited.
+        value = cls.__dict__.get(name, "") if name == "version" else getattr(cls, name, "")
         # True is a whole number to Python.
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise TypeError(f"{cls.__name__}.{name} is {value!r}, needed {needed}")
@@ -135,10 +137,16 @@ def _check_attributes(cls: type[Method]) -> None:
             raise TypeError(f"{cls.__name__}.{key}: `{key}` is a function of all methods: name this key otherwise")
 
 
-def _digest(cls: type[Method]) -> str:
-    """A digest of the source of `cls` and of its bases up to `Method`. It leaves out keys, which are part of a run's id anyway."""
-    bases = [base for base in cls.__mro__ if base not in Method.__mro__]
-    return _digests.of_classes(bases, lambda base: {"name", "version", *_own_keys(base)})
+class _Version:
+    """The version of a method that gives none: a digest, made anew whenever it is read, as what the class refers to may change."""
+
+    def __get__(self, method: Method | None, cls: type[Method]) -> str:
+        return _digests.of_class(cls, _no_content_of(cls))
+
+
+def _no_content_of(cls: type[Method]) -> Callable[[type], Collection[str]]:
+    """The attributes of the class and its bases that digests leave out. Keys are part of a run's id anyway."""
+    return lambda kind: {"name", "version", *_own_keys(kind)} if kind in cls.__mro__ else ()
 
 
 def keys_of(cls: type[Method]) -> dict[str, Any]:
@@ -153,6 +161,7 @@ def read_keys(cls: type[Method], text: str) -> str:
     hints = keys_of(cls)
     for key in given:
         if key not in hints:
+            _expect_hint(cls, key)
             raise KeyFault("unknown", key, known=[*hints, *COMMON])
     keys = {}
     for key, hint in hints.items():
@@ -168,6 +177,14 @@ def read_keys(cls: type[Method], text: str) -> str:
         keys[key] = float(value) if hint is float else value
     make(cls, json.dumps(keys)).check()
     return json.dumps(keys)
+
+
+def _expect_hint(cls: type, key: str) -> None:
+    """Refuses a key that is an attribute of the class without a type hint: its user took it for a key."""
+    value = getattr(cls, key, None)
+    if key not in _ATTRIBUTES and not key.startswith("_") and isinstance(value, (bool, int, float, str)):
+        hint = f"{key}: {type(value).__name__} = {value!r}"
+        raise KeyFault.value(key, f"`{hint}` in the class {cls.__name__}: only attributes with a type hint are keys")
 
 
 _WORDS = {
@@ -218,19 +235,12 @@ def traceback(error: BaseException) -> str:
 
 def _shorten(told: _traceback.TracebackException) -> None:
     """Leaves out the frames of Meshfold and of libraries, of which there may be dozens, but for the innermost one."""
-    own = [frame for frame in told.stack[:-1] if not _is_of_library(frame.filename)]
+    own = [frame for frame in told.stack[:-1] if not is_library_file(frame.filename)]
     if own:
         told.stack = _traceback.StackSummary.from_list([*own, told.stack[-1]])
     for cause in (told.__cause__, told.__context__):
         if cause is not None:
             _shorten(cause)
-
-
-def _is_of_library(file: str) -> bool:
-    """Whether the file comes with Meshfold, Python or an installed package."""
-    folders = (Path(__file__).parent, Path(sysconfig.get_path("stdlib")))
-    path = Path(file)
-    return not {"site-packages", "dist-packages"}.isdisjoint(path.parts) or any(path.is_relative_to(folder) for folder in folders)
 
 
 def is_of_check(error: BaseException) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meshfold import _arrays, _digests
+from meshfold import _arrays, _digests, _renewal
 from meshfold._errors import ConfigError
 from meshfold._meshfold import Part
 from meshfold._own import Method
@@ -29,14 +29,14 @@ def overlay(
         label: what the overlay is called in tables and figures; `graph` with a digest if absent.
         expected_edges: about how many edges the overlays of a function have, from which memory is planned; two for each node if absent.
         version: distinguishes overlays with the same label, as part of the id of a run. If absent, it is a digest of the graph, or of
-            the function's source and the values it encloses. Give one if the function depends on anything else that you change.
+            the function's code and of all that this refers to, except libraries. Give one if the function depends on anything else.
 
     Raises:
         ValueError: if the graph cannot be used; the message names the node or row at fault.
     """
     version = _digests.version_of(version, "overlay")
     if callable(graph) and not hasattr(graph, "edges"):
-        digest = version or _digests.of_source(graph)
+        digest = version or _digests.of_values(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
         function = graph
 
@@ -47,7 +47,10 @@ def overlay(
             return found
 
         expected = None if expected_edges is None else float(expected_edges)
-        return Part.overlay_of_rounds(name, digest, edges, expected)
+        part = Part.overlay_of_rounds(name, digest, edges, expected)
+        if version is not None:
+            return part
+        return _renewal.renewable(part, edges, lambda: [function], lambda: overlay(function, label=label, expected_edges=expected))
     count, found = _edges(graph, None)
     nodes = count if count is not None else int(found.max(initial=0)) + 1
     digest = version or _digests.of_arrays(found, np.array([nodes]))
@@ -187,11 +190,11 @@ def partition(
         count: how many clients the function makes, if that is known beforehand.
         label: what the partition is called in tables; `indices` with a digest if absent.
         version: distinguishes partitions with the same label, as part of the id of a run. If absent, it is a digest of the indices, or of
-            the function's source and the values it encloses. Give one if the function depends on anything else that you change.
+            the function's code and of all that this refers to, except libraries. Give one if the function depends on anything else.
     """
     version = _digests.version_of(version, "partition")
     if callable(clients):
-        function, digest = clients, version or _digests.of_source(clients)
+        function, digest = clients, version or _digests.of_values(clients)
 
         def deal(labels: NDArray[np.uint16], classes: int, seed: int) -> list[list[int]]:
             lists = _lists(function(labels, classes, np.random.default_rng(seed)))
@@ -200,7 +203,10 @@ def partition(
             return lists
 
         name = label or f"{getattr(clients, '__name__', 'partition')}-{digest[:6]}"
-        return Part.partition_by(name, digest, deal, count)
+        part = Part.partition_by(name, digest, deal, count)
+        if version is not None:
+            return part
+        return _renewal.renewable(part, deal, lambda: [function], lambda: partition(function, count=count, label=label))
     lists = _lists(clients)
     digest = version or _digests.of_arrays(*(np.array(indices, np.uint32) for indices in lists))
     return Part.partition(label or f"indices-{digest[:6]}", digest, lists)
@@ -365,8 +371,9 @@ class Collector:
             value = overlay(value)
         if isinstance(value, Part):
             _expect_place(value, path)
-            self.parts.append(value)
-            return {"own": {"name": value.name, "version": value.version}}
+            part = _renewal.renewed(value)
+            self.parts.append(part)
+            return {"own": {"name": part.name, "version": part.version}}
         if isinstance(value, (np.integer, np.floating, np.bool_)) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf"):
             return value.tolist()
         if isinstance(value, PathLike):

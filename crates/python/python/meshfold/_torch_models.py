@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from meshfold import _arrays, _digests
 from meshfold._meshfold import Part
-from meshfold._models import Fitted, Layout, Numbers, _named
+from meshfold._models import Fitted, Layout, Numbers, made
 
 
 def torch_model(
@@ -41,13 +41,17 @@ def torch_model(
     """
     import torch
 
-    if isinstance(module, torch.nn.Module):
-        told: Any = _told(module)
-        named: Any = type(module)
-    else:
-        told, named = module, module
-    digest = _digests.version_of(version, "torch_model") or _digests.of_values(told, loss, *_frozen(module))
-    return Part.model(label or _named(named, digest), digest, _TorchModel(module, loss))
+    is_module = isinstance(module, torch.nn.Module)
+    held = _TorchModel(module, loss)
+
+    def again() -> Part:
+        return torch_model(module, loss=loss, label=label)
+
+    def tell() -> list[Any]:
+        return [_told(module) if is_module else module, loss, *_frozen(module)]
+
+    version = _digests.version_of(version, "torch_model")
+    return made(held, tell, again, type(module) if is_module else module, label, version)
 
 
 def _told(module: Any) -> Any:
@@ -57,10 +61,9 @@ def _told(module: Any) -> Any:
     internal = vars(torch.nn.Module()).keys()
     parts = {}
     for path, part in module.named_modules():
-        kind = type(part)
         attributes = {name: value for name, value in vars(part).items() if name not in internal}
         hooks = [list(vars(part)[name].values()) for name in ("_forward_pre_hooks", "_forward_hooks")]
-        parts[path] = (kind.__qualname__ if _digests.is_of_library(kind) else kind, attributes, hooks)
+        parts[path] = (type(part), attributes, hooks)
     # `names` lists a parameter that two parts share once; the state may leave out buffers.
     names = [name for name, _ in module.named_parameters()]
     return repr(module), parts, names, dict(module.state_dict()), dict(module.named_buffers())

@@ -1,0 +1,396 @@
+"""Tells values by their content, and functions and classes by their code and all that this refers to, except libraries."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import collections
+import dataclasses
+import enum
+import functools
+import hashlib
+import inspect
+import random
+import types
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meshfold import _code, _libraries
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_LISTS = (list, tuple, collections.deque)
+_SETS = (set, frozenset)
+_CONTAINERS = (*_LISTS, *_SETS, dict, bytearray)
+#: Modules of mappings that differ from process to process, such as `os.environ`.
+_PASSING = ("os", "weakref")
+
+
+def of_arrays(*arrays: NDArray[Any]) -> str:
+    """A digest of the types, shapes and contents of `arrays`."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+class Telling:
+    """Tells values in a form whose text does not depend on addresses in memory.
+
+    Functions, classes and objects are numbered in the order in which they are met, and told one after another. So each is told once,
+    and they may refer to each other.
+
+    What is strict, such as the variables of functions around the function of a part, must be told by its content. Global variables are
+    not strict: what has no such form is told by its type, and what the code changes as it runs is told by the statements that set it.
+    """
+
+    def __init__(self, but: Callable[[type], Collection[str]], follows: bool = True, changed: Collection[Any] | None = None) -> None:
+        self._but = but
+        #: Whether global variables are told.
+        self._follows = follows
+        #: What the code changes; None while that is found out.
+        self._changed = changed
+        self._changes: set[Any] = set()
+        #: The attributes of objects that functions of their class set.
+        self._set_by: list[tuple[str, type, set[str]]] = []
+        self._words: set[str] = set()
+        self._met: list[tuple[Any, bool]] = []
+        self._numbers: dict[Any, int] = {}
+        self._within: set[int] = set()
+
+    def told_all(self, roots: Iterable[Any], is_strict: bool) -> list[Any]:
+        told = [self._told(root, is_strict) for root in roots]
+        # It grows while it is gone through.
+        return [told, [self._page(value, strict) for value, strict in self._met]]
+
+    def changes(self) -> set[Any]:
+        """The identities of the variables, attributes and containers that the code changes."""
+        words = self._words | {"__call__", "__next__"}
+        called = [(kind, names) for function, kind, names in self._set_by if function in words]
+        return self._changes | {("self", id(kind), name) for kind, names in called for name in names}
+
+    def _meet(self, value: Any, is_strict: bool) -> list[Any]:
+        """The number of a value that is told elsewhere."""
+        key = value if isinstance(value, _libraries.Source) else id(value)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._met)
+            # Kept, so that no other value gets its address.
+            self._met.append((value, is_strict))
+        return ["number", self._numbers[key]]
+
+    def _page(self, value: Any, is_strict: bool) -> Any:
+        """What a function, class or object is, told once."""
+        if isinstance(value, type):
+            return self._tried(self._class, value, is_strict)
+        if isinstance(value, types.FunctionType):
+            return self._tried(self._function, value, is_strict)
+        if isinstance(value, _libraries.Source):
+            return self._tried(self._source, value, is_strict)
+        return self._tried(self._object, value, is_strict)
+
+    def _told(self, value: Any, is_strict: bool) -> Any:
+        return self._tried(self._form, value, is_strict)
+
+    def _tried(self, tell: Callable[[Any, bool], Any], value: Any, is_strict: bool) -> Any:
+        try:
+            return tell(value, is_strict)
+        except Exception:
+            if is_strict:
+                raise
+            return _by_type(value)
+
+    def _form(self, value: Any, is_strict: bool) -> Any:
+        """Plain values themselves, and the number of what is told elsewhere."""
+        if type(value) in _PLAIN:
+            # Python writes no long numbers in decimal digits.
+            return hex(value) if isinstance(value, int) and value.bit_length() > 9999 else value
+        if not is_strict and self._is_changed(id(value)):
+            return "changed"
+        if isinstance(value, type):
+            return ["library", _name(value)] if _libraries.is_of_library(value) else self._meet(value, is_strict)
+        if isinstance(value, enum.Enum):
+            return [self._told(type(value), is_strict), value.name]
+        if isinstance(value, types.ModuleType):
+            return self._module(value)
+        if isinstance(value, PurePath):
+            return ["path", str(value)]
+        for plain in (int, float, str, bytes):
+            if isinstance(value, plain):
+                return [self._told(type(value), is_strict), plain.__repr__(value)]
+        if isinstance(value, _CONTAINERS) or isinstance(value, Mapping) and type(value).__module__ not in _PASSING:
+            return self._container(value, is_strict)
+        if isinstance(value, types.FunctionType):
+            return self._meet(value, is_strict)
+        inner = _functions_in(value)
+        if inner is not None:
+            return [type(value).__qualname__, self._told(inner, is_strict)]
+        if inspect.isroutine(value) and _libraries.is_of_library(type(value)):
+            return ["library", _name(value)]
+        data = self._data(value, is_strict)
+        if data is None:
+            return self._meet(value, is_strict)
+        return data if _libraries.is_of_library(type(value)) else [self._told(type(value), is_strict), data]
+
+    def _container(self, value: Any, is_strict: bool) -> Any:
+        if id(value) in self._within:
+            return "itself"
+        self._within.add(id(value))
+        try:
+            if isinstance(value, Mapping):
+                told: Any = [[self._told(key, is_strict), self._told(entry, is_strict)] for key, entry in value.items()]
+            elif isinstance(value, _SETS):
+                told = sorted((self._told(entry, is_strict) for entry in sorted(value, key=_by_name)), key=repr)
+            elif isinstance(value, bytearray):
+                told = bytes(value)
+            else:
+                told = [self._told(entry, is_strict) for entry in value]
+        finally:
+            self._within.remove(id(value))
+        kind: Any = type(value)
+        return [kind.__qualname__ if _libraries.is_of_library(kind) else self._told(kind, is_strict), told]
+
+    def _data(self, value: Any, is_strict: bool) -> Any:
+        """The form for graphs, matrices, arrays and tables; None for anything else."""
+        if hasattr(value, "number_of_nodes") and hasattr(value, "edges"):
+            return [_name(type(value)), self._told([list(value.nodes(data=True)), list(value.edges(data=True))], is_strict)]
+        if hasattr(value, "tocoo"):
+            entries = value.tocoo()
+            return self._arrays(entries.row, entries.col, entries.data, np.array(value.shape))
+        if hasattr(value, "dtype") and hasattr(value, "shape"):
+            array = _array(value)
+            if array.dtype.hasobject:
+                # The bytes of an array of objects are addresses. An object that is no array makes one of itself.
+                return [array.shape, self._told(array.tolist(), is_strict)] if array.shape else None
+            return self._arrays(array)
+        if hasattr(value, "to_numpy"):
+            return [repr(list(getattr(value, "columns", []))), self._told(value.to_numpy(), is_strict)]
+        return None
+
+    def _arrays(self, *arrays: NDArray[Any]) -> str:
+        return "arrays" if self._changed is None else of_arrays(*arrays)
+
+    def _module(self, module: types.ModuleType) -> list[Any]:
+        """The source of a module of the user's that is used as a whole; for others, the name."""
+        source = _libraries.source_of(module) if self._follows else None
+        return ["module", module.__name__] if source is None else self._meet(source, False)
+
+    def _source(self, source: _libraries.Source, is_strict: bool) -> Any:
+        try:
+            tree = source.tree()
+            return [_code.text_of(tree), self._imported(tree, source.package)]
+        except (SyntaxError, ValueError, RecursionError):
+            return hashlib.sha256(source.path.read_bytes()).hexdigest()
+
+    def _imported(self, tree: Any, package: str) -> list[Any]:
+        return [[name, self._meet(source, False)] for name, source in _libraries.imported(tree, package)]
+
+    def _function(self, function: types.FunctionType, is_strict: bool) -> list[Any]:
+        """The code of a function, and the variables that it uses."""
+        variables = _code.nonlocals_of(function)
+        if _libraries.is_of_library(function):
+            # What a decorator of a library encloses is the function of the user's, and how it was asked to change it.
+            return ["library", _name(function), [[name, self._told(value, False)] for name, (_, value) in variables.items()]]
+        tree = _code.tree_of(function)
+        names = _code.names_of(function, tree)
+        if self._changed is None:
+            self._note(function, names)
+        told = {f"{name}=": self._told(value, is_strict) for name, value in _code.defaults_of(function)}
+        for name, (cell, value) in variables.items():
+            if not isinstance(value, types.ModuleType):
+                told[name] = self._told(value, is_strict) if is_strict or not self._is_changed(id(cell)) else "changed"
+        imports = []
+        if self._follows:
+            chains = [chain for chain in sorted(names.used) if chain[0] not in told]
+            told |= {".".join(chain): self._tried(self._global, (function, chain), False) for chain in chains}
+            imports = self._imported(tree, function.__globals__.get("__package__") or "") if tree is not None else []
+        code = repr(_code.told_code(function.__code__)) if tree is None else _code.text_of(tree)
+        return [code, sorted(told.items(), key=lambda item: item[0]), imports]
+
+    def _global(self, read: tuple[types.FunctionType, _code.Chain], is_strict: bool) -> Any:
+        """What a function reads by a name of its module."""
+        function, chain = read
+        variables, module = _code.nonlocals_of(function), function.__globals__
+        if chain[0] not in variables and (chain[0] not in module or chain[0].startswith("__")):
+            return "built in" if hasattr(builtins, chain[0]) else "absent"
+        _, value = variables.get(chain[0]) or (None, module[chain[0]])
+        places, value = _read((id(module), chain[0]), value, chain[1:])
+        if any(map(self._is_changed, (*places, id(value)))):
+            return ["changed", self._tried(_statements, (chain[0], module.get("__file__")), False)]
+        return self._told(value, is_strict)
+
+    def _is_changed(self, place: Any) -> bool:
+        return self._changed is not None and place in self._changed
+
+    def _note(self, function: types.FunctionType, names: _code.Names) -> None:
+        """Keeps in mind what `function` changes."""
+        self._words |= _code.words_of(function)
+        variables, module = _code.nonlocals_of(function), function.__globals__
+        for chain in names.bound | names.changed:
+            cell, value = variables.get(chain[0], (None, module.get(chain[0])))
+            if chain in names.bound and len(chain) == 1:
+                self._changes.add((id(module), chain[0]) if cell is None else id(cell))
+            elif chain in names.bound:
+                self._changes.add(_place(_read(None, value, chain[1:-1])[1], chain[-1]))
+            _, value = _read(None, value, chain[1:])
+            if chain in names.changed and (issubclass(type(value), _CONTAINERS) or hasattr(type(value), "dtype")):
+                self._changes.add(id(value))
+
+    def _class(self, kind: type, is_strict: bool) -> list[Any]:
+        """The functions and attributes of a class, by their names, and its bases."""
+        members: dict[str, Any] = {}
+        left_out = self._but(kind)
+        for name, value in sorted(vars(kind).items()):
+            if name in left_out or not _is_written(kind, name, value):
+                continue
+            if self._changed is None and isinstance(value, types.FunctionType) and not _libraries.is_of_library(value):
+                self._set_by.append((name, kind, _code.attributes_set_by(value, _code.tree_of(value))))
+            try:
+                members[name] = self._told(value, is_strict)
+            except TypeError as error:
+                raise TypeError(f"{kind.__qualname__}.{name}: {error}") from None
+        if issubclass(kind, enum.Enum):
+            members |= {name: self._told(member.value, is_strict) for name, member in kind.__members__.items()}
+        # That of Python's own has other names in other versions.
+        made_of = [*kind.__bases__, *(() if _libraries.is_of_library(type(kind)) else (type(kind),))]
+        return [kind.__qualname__, [self._told(each, is_strict) for each in made_of], self._fields(kind, is_strict), list(members.items())]
+
+    def _fields(self, kind: type, is_strict: bool) -> list[Any]:
+        """The fields of a dataclass, and how each is made."""
+        if "__dataclass_fields__" not in vars(kind):
+            return []
+        missing = dataclasses.MISSING
+        return [
+            [each.name, each.init, *(self._told(value, is_strict) for value in (each.default, each.default_factory) if value is not missing)]
+            for each in dataclasses.fields(kind)
+        ]
+
+    def _object(self, value: Any, is_strict: bool) -> Any:
+        """The class of an object and its attributes; or its text."""
+        kind = type(value)
+        is_of_library = _libraries.is_of_library(kind)
+        attributes = _attributes(value)
+        if attributes is not None:
+            records = (argparse.Namespace, types.SimpleNamespace)
+            if is_of_library and not is_strict and not (callable(value) or dataclasses.is_dataclass(value) or isinstance(value, records)):
+                return _by_type(value)
+            if not is_strict:
+                attributes = {name: each for name, each in attributes.items() if not self._is_set(value, name)}
+            # What a library keeps in its objects is nothing that a user must answer for.
+            told = [[name, self._told(each, is_strict and not is_of_library)] for name, each in attributes.items()]
+            return [self._told(kind, is_strict), told]
+        text = repr(value)
+        # A text with an address differs between processes.
+        made: Any = kind
+        if made.__repr__ is object.__repr__ or " at 0x" in text:
+            raise TypeError(
+                f"no digest tells a {kind.__qualname__} from others, by which runs are known: give a `version`, and another one where it "
+                "changes"
+            )
+        return [self._told(kind, is_strict), text]
+
+    def _is_set(self, value: Any, name: str) -> bool:
+        """Whether the code changes an attribute of an object."""
+        return self._is_changed(_place(value, name)) or any(self._is_changed(("self", id(base), name)) for base in type(value).__mro__)
+
+
+def _name(it: Any) -> str:
+    return f"{getattr(it, '__module__', None)}.{getattr(it, '__qualname__', type(it).__qualname__)}"
+
+
+def _by_type(value: Any) -> list[Any]:
+    # An object may raise an exception even where it is asked for its class.
+    within = (value, *(vars(value).values() if issubclass(type(value), type) else ()))
+    codes = [_code.told_code(each.__code__) for each in within if type(each) is types.FunctionType]
+    return ["some", _name(type(value)), *codes]
+
+
+def _statements(place: tuple[str, str], is_strict: bool) -> list[str]:
+    """The statements that set a variable of a file."""
+    name, file = place
+    return _code.statements_that_set(name, _libraries.Source(Path(file), "").tree())
+
+
+def _by_name(value: Any) -> str:
+    """What the entries of a set are ordered by; their addresses differ between processes."""
+    text = getattr(value, "__qualname__", None) or repr(value)
+    return _name(type(value)) if " at 0x" in text else f"{type(value).__qualname__} {text}"
+
+
+def _functions_in(value: Any) -> Any:
+    """The functions and arguments that an object of Python's own wraps, such as a method or a property; None for anything else."""
+    if isinstance(value, (functools.partial, functools.partialmethod)):
+        return [value.func, value.args, value.keywords]
+    if isinstance(value, types.MethodType):
+        return [value.__func__, value.__self__]
+    if isinstance(value, (staticmethod, classmethod)):
+        return [value.__func__]
+    if isinstance(value, property):
+        return [value.fget, value.fset, value.fdel]
+    if isinstance(value, functools.cached_property):
+        return [value.func]
+    # Such as what `functools.lru_cache` and `jax.jit` return.
+    if callable(value) and _libraries.is_of_library(type(value)) and callable(getattr(value, "__wrapped__", None)):
+        return [value.__wrapped__]
+    return None
+
+
+def _read(place: Any, value: Any, attributes: tuple[str, ...]) -> tuple[list[Any], Any]:
+    """What `value.attributes` is, as far as modules of the user's and objects have it, and the places of all that was read for it."""
+    places = [place]
+    for name in attributes:
+        kind = type(value)
+        of = value if issubclass(kind, types.ModuleType) else kind
+        try:
+            there = vars(value)
+        except Exception:
+            break
+        is_record = issubclass(kind, (argparse.Namespace, types.SimpleNamespace))
+        if issubclass(kind, (type, types.FunctionType)) or name not in there or (_libraries.is_of_library(of) and not is_record):
+            break
+        places.append(_place(value, name))
+        value = there[name]
+    return places, value
+
+
+def _place(owner: Any, name: str) -> tuple[int, str]:
+    """The identity of an attribute."""
+    return (id(vars(owner)) if issubclass(type(owner), types.ModuleType) else id(owner), name)
+
+
+def _array(value: Any) -> NDArray[Any]:
+    tensor = value.detach().cpu() if hasattr(value, "detach") else value
+    try:
+        return np.asarray(tensor)
+    except TypeError:
+        # NumPy lacks some types, such as bfloat16 of PyTorch and keys of JAX.
+        return np.asarray(tensor.double() if hasattr(tensor, "double") else repr(tensor))
+
+
+def _is_written(kind: type, name: str, value: Any) -> bool:
+    """Whether a user wrote an attribute of a class; Python makes others."""
+    if name in ("_abc_impl", "__annotate__", "__annotate_func__"):
+        return False
+    is_made = issubclass(kind, enum.Enum) or hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
+    function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+    if isinstance(function, types.FunctionType):
+        return not (is_made and (_libraries.is_of_library(function) or function.__code__.co_filename == "<string>"))
+    if issubclass(kind, enum.Enum) and (name in kind.__members__ or name.startswith("_")):
+        return False
+    return isinstance(value, property) or not name.startswith("__")
+
+
+def _attributes(value: Any) -> dict[str, Any] | None:
+    """The attributes of an object; None if it has no place for them, or if they do not tell it."""
+    if isinstance(value, random.Random):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if hasattr(value, each.name)}
+    slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__ if not _libraries.is_of_library(kind)]
+    names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+    found = {name: getattr(value, name) for name in names if hasattr(value, name)}
+    within = getattr(value, "__dict__", None)
+    return {**found, **within} if within is not None else found or None
