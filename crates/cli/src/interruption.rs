@@ -1,11 +1,17 @@
 //! Requests to end: the first asks the runs in progress to end after their round, Ctrl-C after it ends the program.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use crate::failure::Failure;
 use crate::signals::{self, SignalRequest};
 use crate::terminal;
+
+/// What must be left of the process's memory once its threads run. Where a limit leaves less, the C library may find none for a
+/// thread, and ends the program. It gives stacks of this size back at once.
+const ROOM: usize = 48 << 20;
 
 /// Requests to end since the program began to listen.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +30,9 @@ impl Interruption {
     pub(crate) fn listen() -> Result<Self, Failure> {
         let asked = Self::default();
         let heard = asked.clone();
-        signals::catch(move |request| heard.react(request)).map_err(|error| {
+        let caught =
+            expect_room().and_then(|()| signals::catch(move |request| heard.react(request)));
+        caught.map_err(|error| {
             Failure::refused(format_args!(
                 "the thread that waits for Ctrl-C cannot be started: {error}; raise the limits of the process, such as `ulimit -v`"
             ))
@@ -61,4 +69,13 @@ impl Interruption {
             false => Failure::Interrupted,
         }
     }
+}
+
+/// Makes sure that the limits of the process leave some [`ROOM`].
+///
+/// # Errors
+/// That of the system that cannot start a thread with such a stack.
+fn expect_room() -> io::Result<()> {
+    let large = thread::Builder::new().stack_size(ROOM).spawn(|| ())?;
+    large.join().map_err(|_| io::ErrorKind::OutOfMemory.into())
 }

@@ -94,7 +94,7 @@ fn runs_that_stop_at_targets_have_some() {
         ),
         (
             "{stop_at_targets: true, targets: [0.5], last: 10}",
-            "needed no `evaluate.last`",
+            "needed no `evaluate.last`: whether an evaluation is the last one shows only in what it finds",
         ),
     ] {
         let line = format!("evaluate: {evaluate}");
