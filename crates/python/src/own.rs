@@ -1,6 +1,7 @@
 //! Parts of an experiment that are written in Python.
 
 mod example_arrays;
+mod figure;
 mod memory;
 mod method;
 mod model;

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import methods
 import methods
 import numpy as np
 import pytest
+from conftest import Halt, halt_at
 
 import meshfold as mf
 
@@ -99,6 +102,116 @@ def test_a_sweep_goes_over_its_keys(experiment: Experiment) -> None:
     runs = mf.run({**base, "sweep": {"grid": {"algorithm.own.gamma": [0.1, 0.5]}}}, progress=False)
     assert [run.label for run in runs] == ["gamma=0.1", "gamma=0.5"]
     assert len({run.id for run in runs}) == 2
+
+
+class Recorder(mf.Method):
+    """Records figures of its own."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        before = models.copy()
+        round.train(models)
+        round.record("moved", (models - before).norms())
+        round.record("rounds", np.int64(100))
+        round.record("rounds", round.number)
+        round.record("single", np.arange(10, dtype=np.float32))
+        round.record("listed", [1.0] * 9 + [11])
+        round.record("broken", [math.nan] + [1.0] * 9)
+        round.record("endless", math.inf)
+        if round.number % 4 == 0:
+            round.record("now_and_then", 0.5)
+        round.send(models)
+        models.mix(round.mixing)
+
+
+def test_figures_of_a_method_are_in_records_and_tables(experiment: Experiment) -> None:
+    told: list[dict[str, Any]] = []
+    base = {**with_algorithm(experiment, "recorder"), "rounds": 8}
+    runs = mf.run(base, progress=False, on_record=lambda _, record: told.append(record))
+    assert [record["round"] for record in told] == [0, 2, 4, 6, 8]
+    assert "own" not in told[0]
+    own = [record["own"] for record in told[1:]]
+    assert [figures["rounds"] for figures in own] == [2, 4, 6, 8]
+    assert own[0]["single"] == {"mean": 4.5, "min": 0, "max": 9, "std": pytest.approx(np.arange(10).std())}
+    assert own[0]["listed"] == {"mean": 2, "min": 1, "max": 11, "std": 3}
+    assert own[0]["broken"] == {"mean": None, "min": 1, "max": 1, "std": None}
+    assert own[0]["endless"] is None
+    assert ["now_and_then" in figures for figures in own] == [False, True, False, True]
+    table = runs.metrics()
+    frame = table.to_polars()
+    assert frame["own.now_and_then"].to_list() == [None, None, 0.5, None, 0.5]
+    assert frame["own.rounds"].to_list() == [None, 2.0, 4.0, 6.0, 8.0]
+    assert frame["own.moved.max"].to_list()[1:] == [figures["moved"]["max"] for figures in own]
+    assert table.descriptions["own.moved.max"] == "What the method recorded as `moved`, over the rows: the largest."
+
+
+def test_the_program_tells_figures_of_a_method(experiment: Experiment, program: str) -> None:
+    (run,) = mf.run(with_algorithm(experiment, "recorder"), progress=False)
+
+
+    def told(*arguments: str) -> str:
+        command = [program, *arguments, str(run.folder.parent)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert "9.000" in told("table", "--metric", "own.single.max"), "the largest of ten numbers from 0"
+    assert "4.000" in told("table", "--metric", "own.rounds", "--at", "round=4")
+    told("figure", "--y", "own.moved", "--band", "range", "-o", "moved.svg")
+    assert "own.moved" in Path("moved.svg").read_text()
+
+
+def test_spreads_of_figures_are_over_the_clients_alive(experiment: Experiment) -> None:
+    failures = [{"clients": [9], "from_round": 1}]
+    last = records_of({**with_algorithm(experiment, "recorder"), "failures": failures})[-1]
+    assert (last["alive"], last["own"]["single"]["max"], last["own"]["listed"]["max"]) == (9, 8, 1)
+
+
+def test_figures_are_the_same_in_a_run_that_was_resumed(experiment: Experiment) -> None:
+    base = {**with_algorithm(experiment, "recorder"), "rounds": 8, "checkpoint": {"every": 2}}
+    whole = records_of(base)
+    with pytest.raises(Halt):
+        mf.run(base, progress=False, results="parts", on_record=halt_at(4))
+    (run,) = mf.run(base, progress=False, results="parts")
+    assert records(run.folder) == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error", "words"),
+    [
+        ("dual residual", 1.0, ValueError, "a figure is called `dual residual`, needed 1 to 64 ASCII letters, digits or `_`"),
+        ("", 1.0, ValueError, "needed 1 to 64 ASCII letters"),
+        ("x" * 65, 1.0, ValueError, "needed 1 to 64 ASCII letters"),
+        ("norm", [1.0, 2.0], ValueError, "the figure `norm` has 2 numbers, needed one, or one for each of 10 rows"),
+        ("norm", np.ones(11), ValueError, "the figure `norm` has 11 numbers"),
+        ("norm", np.ones((10, 2)), ValueError, "the figure `norm` is of shape [10, 2], needed one number"),
+        ("norm", "high", TypeError, "the figure `norm` is of type str, needed a number"),
+        ("norm", None, TypeError, "the figure `norm` is of type NoneType"),
+        ("norm", {"a": 1}, TypeError, "the figure `norm` is of type dict"),
+        ("norm", ["a"] * 10, TypeError, "the figure `norm` is of type list"),
+    ],
+)
+def test_figures_that_cannot_be_are_refused(
+    experiment: Experiment, name: str, value: Any, error: type[Exception], words: str
+) -> None:
+    def at(round: mf.Round) -> None:
+        with pytest.raises(error, match=re.escape(words)):
+            round.record(name, value)
+
+    LOOKS.append(at)
+    try:
+        (last,) = records_of({**with_algorithm(experiment, "round_looks"), "rounds": 1})[1:]
+    finally:
+        LOOKS.pop()
+    assert "own" not in last
+
+
+#: What `RoundLooks` does with the round.
+LOOKS: list[Any] = []
+
+
+class RoundLooks(mf.Method):
+    """Has a test look at the round."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        LOOKS[-1](round)
 
 
 class Failing(mf.Method):

@@ -2,11 +2,13 @@
 
 mod resuming;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use meshfold_algorithms::{
-    Algorithm, IterateWeighting, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
+    Algorithm, IterateWeighting, Method, OwnFigures, Phase, Round, RowKind, Setting,
+    StragglerContext, Traffic,
 };
 use meshfold_data::{Examples, TrainingList};
 use meshfold_engine::{Device, Learner, LearningRate, Purpose, Ranks, Schedule, Stack};
@@ -14,7 +16,7 @@ use meshfold_engine::{Device, Learner, LearningRate, Purpose, Ranks, Schedule, S
 use crate::config::budget::Budget;
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Record;
+use crate::results::records::{Record, RecordedFigure};
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientMeasurements;
@@ -41,6 +43,8 @@ pub(crate) struct RunState<'a> {
     judge: Judge,
     theory: TheoryMeasurements,
     traffic: Traffic,
+    /// What the method recorded in the last round.
+    figures: OwnFigures,
     totals: Totals,
     round: usize,
     stopwatch: Stopwatch,
@@ -105,6 +109,7 @@ impl<'a> RunState<'a> {
             judge,
             theory,
             traffic: Traffic::default(),
+            figures: OwnFigures::new(rows.count),
             totals: Totals::default(),
             round: 0,
             stopwatch,
@@ -192,6 +197,7 @@ impl<'a> RunState<'a> {
             .in_round(number, dropping, &self.learner, &training)?;
         self.alive.clone_from(&graph.alive);
         self.traffic.clear();
+        self.figures.clear();
         if graph.drops_stragglers && self.step_shares.is_some() {
             self.traffic.wait_for_deadline();
         }
@@ -207,6 +213,7 @@ impl<'a> RunState<'a> {
             }),
             seed: self.plan.population.setting.seed,
             traffic: &mut self.traffic,
+            figures: &mut self.figures,
         };
         self.algorithm.round(&mut self.models, &mut round)?;
         self.round = number;
@@ -308,9 +315,19 @@ impl<'a> RunState<'a> {
             alive: self.alive.iter().filter(|alive| **alive).count(),
             components: self.graphs.components(self.round)?,
             theory,
+            own: self.own_figures(),
             ..verdict.record(self.round)
         };
         Ok((record, verdict))
+    }
+
+    /// What the method recorded in the last round; nothing at the start.
+    fn own_figures(&self) -> BTreeMap<String, RecordedFigure> {
+        let alive = alive_rows(self.judge.kind, &self.models, &self.alive);
+        let recorded = |(name, figure): (&str, _)| {
+            Some((name.to_owned(), RecordedFigure::of(figure, &alive)?))
+        };
+        self.figures.iter().filter_map(recorded).collect()
     }
 
     /// What has been counted, for a checkpoint.

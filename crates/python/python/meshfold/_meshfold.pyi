@@ -171,6 +171,22 @@ class Round:
 
         A message has the size of a row of `stack`, or `bytes` bytes; that of a whole model if both are absent.
         """
+    def record(self, name: str, value: ArrayLike) -> None:
+        """Records a figure of the method's own: one number for the round, or one for each row, `[R]`.
+
+        If the models are judged after this round, the record has the figure as `own.NAME`, and of numbers of rows the spread over the
+        rows alive: `own.NAME.mean`, `.min`, `.max` and `.std`, that of the population. If a round records a figure twice, the last
+        value counts. A record of a round that did not record it has no such figure. Numbers that are not finite are null.
+
+        Args:
+            name: 1 to 64 ASCII letters, digits or `_`. Figures with `accuracy` in their names are shown in per cent, and more of them
+                is better.
+            value: a number, an array or a list. What lies on a GPU must be brought to the processor first.
+
+        Raises:
+            ValueError: if the name is none, or there is not one number for each row.
+            TypeError: if the value is no number and no array.
+        """
 
 class Part:
     """A part of an experiment, made in Python: an overlay, weights, a partition, a dataset or a model."""

@@ -9,6 +9,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
 
+use super::figure;
 use super::stack::{PyStack, beside, engine};
 
 /// The round in progress on this thread, and how its clients train.
@@ -210,6 +211,15 @@ impl PyRound {
         with(py, move |mut lent| {
             lent.round.exchange_models(bytes);
             Ok(())
+        })
+    }
+
+    /// Notes a figure of the method's own for the record of this round: a number, or one for each row.
+    fn record(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let figure = figure::read(name, value)?;
+        with(py, move |mut lent| {
+            let recorded = lent.round.record(name, figure);
+            recorded.map_err(|error| PyValueError::new_err(error.to_string()))
         })
     }
 
