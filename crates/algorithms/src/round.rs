@@ -174,6 +174,34 @@ impl Round<'_> {
         self.traffic.neighbours(model_bytes, degrees);
     }
 
+    /// Counts one exchange with all neighbours in which node `i` sends `bytes[i]` bytes to each of its neighbours, `[N]`. A node with
+    /// no bytes sends no messages.
+    ///
+    /// # Panics
+    /// If there are fewer numbers than nodes.
+    ///
+    /// # Complexity
+    /// O(edges) of time and memory, unless all sizes are the same.
+    pub fn exchange_sizes(&mut self, bytes: &[u64]) {
+        let overlay = self.overlay();
+        let bytes = &bytes[..overlay.nodes()];
+        if let Some(first) = bytes.first().filter(|first| **first > 0)
+            && bytes.iter().all(|size| size == first)
+        {
+            return self.exchange_models(*first);
+        }
+        let is_mutual = !overlay.is_directed();
+        let both = |(a, b): (u32, u32)| [Some((a, b)), is_mutual.then_some((b, a))];
+        let messages = overlay.edges().flat_map(both).flatten();
+        let messages = messages.map(|(from, to)| Message {
+            from,
+            to,
+            bytes: bytes[from as usize],
+        });
+        let messages = messages.filter(|message| message.bytes > 0).collect();
+        self.traffic.messages(messages);
+    }
+
     /// What each client does in a method in which every client alive trains its own row, `[N]`.
     pub fn client_rows(&mut self, training: &Training) -> Vec<RowWork> {
         let amount = training.local.amount();

@@ -9,6 +9,7 @@ pub(crate) mod parts;
 mod read;
 mod round;
 pub(crate) mod stack;
+mod uses;
 mod views;
 mod writes;
 
