@@ -327,13 +327,7 @@ impl Algorithm for Sizes {
 
 /// Messages, bytes and bytes of the busiest node of the second round over `scene`.
 fn sent(scene: &Scene, sizes: [u64; 5]) -> [u64; 3] {
-    let dsgd = method!(
-        Dsgd {
-            order: Order::StepThenMix
-        },
-        full(1)
-    );
-    let mut course = MethodRun::new(&dsgd, scene);
+    let mut course = MethodRun::new(&method!(Alone {}, full(1)), scene);
     course.algorithm = Box::new(Sizes(sizes));
     let traffic = course.advance(2).traffic.remove(1);
     [
