@@ -48,6 +48,22 @@ pub enum AlgorithmError {
         /// What it says.
         reason: String,
     },
+    /// A figure that a method records has a name that none can have.
+    #[error("a figure is called `{found}`, needed 1 to 64 ASCII letters, digits or `_`")]
+    FigureName {
+        /// The name, or the beginning of a long one.
+        found: String,
+    },
+    /// A figure that a method records has not one number for each row.
+    #[error("the figure `{name}` has {found} numbers, needed one, or one for each of {rows} rows")]
+    FigureRows {
+        /// The figure.
+        name: String,
+        /// Its numbers.
+        found: usize,
+        /// Rows of the models.
+        rows: usize,
+    },
     /// The overlay is none that the method can use.
     #[error("{method} needs {needed}")]
     Overlay {

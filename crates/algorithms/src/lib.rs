@@ -12,6 +12,7 @@ mod kept;
 mod message_scope;
 mod method_spec;
 mod methods;
+mod own_figures;
 pub mod participation;
 pub mod presence;
 pub mod quantise;
@@ -35,6 +36,7 @@ pub use method_spec::{
     StragglerUnit,
 };
 pub use methods::*;
+pub use own_figures::{OwnFigure, OwnFigures};
 pub use participation::{Participation, Weighting};
 pub use quantise::{Aggregate, Quantise};
 pub use round::{Algorithm, Forecast, Round, Setting, messages_over};

@@ -2,6 +2,7 @@
 
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
+use crate::own_figures::{OwnFigure, OwnFigures};
 use crate::stragglers::{Completion, StragglerContext, VisitWork, Work};
 use crate::traffic::{Message, Traffic};
 use crate::training::Training;
@@ -84,6 +85,8 @@ pub struct Round<'a> {
     pub seed: u64,
     /// Where the round's messages are counted.
     pub traffic: &'a mut Traffic,
+    /// What the method [records](Round::record) of the round.
+    pub figures: &'a mut OwnFigures,
 }
 
 impl Round<'_> {
@@ -114,7 +117,22 @@ impl Round<'_> {
             straggler_context: self.straggler_context,
             seed: self.seed,
             traffic: &mut *self.traffic,
+            figures: &mut *self.figures,
         }
+    }
+
+    /// Notes a figure of the method's own: a number for the round, or one for each row of the models, `[R]`. If the models are judged
+    /// after this round, the record has it as `own.NAME`, numbers of rows as their spread over the rows alive. Of two figures with one
+    /// name the later counts. Numbers that are not finite are null in the record. To read numbers of a stack waits for the device.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::FigureName`] unless the name is 1 to 64 ASCII letters, digits or `_`; [`AlgorithmError::FigureRows`].
+    pub fn record(
+        &mut self,
+        name: &str,
+        figure: impl Into<OwnFigure>,
+    ) -> Result<(), AlgorithmError> {
+        self.figures.record(name, figure.into())
     }
 
     /// The mixing matrix of a method that requires an overlay.
@@ -154,6 +172,34 @@ impl Round<'_> {
             .map(|node| overlay.degree(node) as u32)
             .collect();
         self.traffic.neighbours(model_bytes, degrees);
+    }
+
+    /// Counts one exchange with all neighbours in which node `i` sends `bytes[i]` bytes to each of its neighbours, `[N]`. A node with
+    /// no bytes sends no messages.
+    ///
+    /// # Panics
+    /// If there are fewer numbers than nodes.
+    ///
+    /// # Complexity
+    /// O(edges) of time and memory, unless all sizes are the same.
+    pub fn exchange_sizes(&mut self, bytes: &[u64]) {
+        let overlay = self.overlay();
+        let bytes = &bytes[..overlay.nodes()];
+        if let Some(first) = bytes.first().filter(|first| **first > 0)
+            && bytes.iter().all(|size| size == first)
+        {
+            return self.exchange_models(*first);
+        }
+        let is_mutual = !overlay.is_directed();
+        let both = |(a, b): (u32, u32)| [Some((a, b)), is_mutual.then_some((b, a))];
+        let messages = overlay.edges().flat_map(both).flatten();
+        let messages = messages.map(|(from, to)| Message {
+            from,
+            to,
+            bytes: bytes[from as usize],
+        });
+        let messages = messages.filter(|message| message.bytes > 0).collect();
+        self.traffic.messages(messages);
     }
 
     /// What each client does in a method in which every client alive trains its own row, `[N]`.

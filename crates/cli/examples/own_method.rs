@@ -57,6 +57,8 @@ impl Algorithm for ChocoState {
         let mut sent = models.duplicate();
         sent.add_scaled(copies, &minus)?;
         sent.keep_largest(self.kept); // line 3
+        let norms = sent.squared_row_norms().into_iter().map(f64::sqrt);
+        round.record("sent_norm", norms.collect::<Vec<f64>>())?; // own.sent_norm in records
         round.exchange_models(8 * self.kept as u64); // lines 4 to 6: values and indices
         copies.add_scaled(&sent, &plus)?; // line 7
         let mut mixed = copies.duplicate();

@@ -97,8 +97,14 @@ pub(crate) fn kind(name: &str) -> Kind {
 
 /// The column of a figure of `metrics.jsonl`.
 fn figure_column(name: &str, loss: Loss) -> Column {
-    let (figure, part) = name.split_once('.').unwrap_or((name, ""));
-    let about = loss_about(figure, loss).unwrap_or_else(|| about(figure).to_owned());
+    let (figure, part) = match name.strip_prefix(OWN) {
+        Some(own) => own.split_once('.').unwrap_or((own, "")),
+        None => name.split_once('.').unwrap_or((name, "")),
+    };
+    let about = match name.starts_with(OWN) {
+        true => own_about(figure, part),
+        false => loss_about(figure, loss).unwrap_or_else(|| about(figure).to_owned()),
+    };
     let spread = match (about.ends_with('.'), part) {
         (true, _) => "",
         (false, "" | "mean") => ": the mean.",
@@ -107,6 +113,17 @@ fn figure_column(name: &str, loss: Loss) -> Column {
         (false, _) => ": the standard deviation of the models at hand.",
     };
     Column::new(name, kind(name), &format!("{about}{spread}"))
+}
+
+/// What the names of figures of a method's own begin with.
+const OWN: &str = "own.";
+
+/// What a figure of a method's own means; without a full stop if it is one of a spread.
+fn own_about(figure: &str, part: &str) -> String {
+    match part {
+        "" => format!("What the method recorded as `{figure}`, or its mean over the rows."),
+        _ => format!("What the method recorded as `{figure}`, over the rows"),
+    }
 }
 
 /// What a figure means that is a loss.
@@ -164,6 +181,23 @@ mod tests {
         assert_eq!(kind("test_accuracy.min"), Kind::Number);
         assert_eq!(kind("simulated_seconds"), Kind::Number);
         assert_eq!(kind("theory.gradient_norm"), Kind::Number);
+        assert_eq!(kind("own.round"), Kind::Number);
+    }
+
+    #[test]
+    fn figures_of_a_method_are_told_by_their_names() {
+        let about = |name| {
+            let column = figure_column(name, Loss::CrossEntropy);
+            column.description().to_owned()
+        };
+        assert_eq!(
+            about("own.test_loss"),
+            "What the method recorded as `test_loss`, or its mean over the rows."
+        );
+        assert_eq!(
+            about("own.residual.max"),
+            "What the method recorded as `residual`, over the rows: the largest."
+        );
     }
 
     #[test]

@@ -66,7 +66,9 @@ pub use plan::schedule_summary::ScheduleSummary;
 pub use plan::selection::{Part, Selection, SelectionError};
 pub use plan::warnings::warnings;
 pub use plan::{plan, plan_elsewhere, plan_on, plan_without_data};
-pub use results::records::{Measurements, Record, Spread, read_records};
+pub use results::records::{
+    FiniteSpread, Measurements, Record, RecordedFigure, Spread, read_records,
+};
 pub use results::run_error::RunError;
 pub use results::run_folder::Done;
 pub use results::summary::{Milestone, Seconds, Status, Summary, Target};

@@ -1,6 +1,7 @@
 //! Parts of an experiment that are written in Python.
 
 mod example_arrays;
+mod figure;
 mod memory;
 mod method;
 mod model;
@@ -8,6 +9,7 @@ pub(crate) mod parts;
 mod read;
 mod round;
 pub(crate) mod stack;
+mod uses;
 mod views;
 mod writes;
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ import methods
 import methods
 import numpy as np
 import pytest
+from conftest import Halt, halt_at
 
 import meshfold as mf
 
@@ -114,6 +118,328 @@ def test_a_sweep_goes_over_its_keys(experiment: Experiment) -> None:
     runs = mf.run({**base, "sweep": {"grid": {"algorithm.own.gamma": [0.1, 0.5]}}}, progress=False)
     assert [run.label for run in runs] == ["gamma=0.1", "gamma=0.5"]
     assert len({run.id for run in runs}) == 2
+
+
+class Recorder(mf.Method):
+    """Records figures of its own."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        before = models.copy()
+        round.train(models)
+        round.record("moved", (models - before).norms())
+        round.record("rounds", np.int64(100))
+        round.record("rounds", round.number)
+        round.record("single", np.arange(10, dtype=np.float32))
+        round.record("listed", [1.0] * 9 + [11])
+        round.record("broken", [math.nan] + [1.0] * 9)
+        round.record("endless", math.inf)
+        if round.number % 4 == 0:
+            round.record("now_and_then", 0.5)
+        round.send(models)
+        models.mix(round.mixing)
+
+
+def test_figures_of_a_method_are_in_records_and_tables(experiment: Experiment) -> None:
+    told: list[dict[str, Any]] = []
+    base = {**with_algorithm(experiment, "recorder"), "rounds": 8}
+    runs = mf.run(base, progress=False, on_record=lambda _, record: told.append(record))
+    assert [record["round"] for record in told] == [0, 2, 4, 6, 8]
+    assert "own" not in told[0]
+    own = [record["own"] for record in told[1:]]
+    assert [figures["rounds"] for figures in own] == [2, 4, 6, 8]
+    assert own[0]["single"] == {"mean": 4.5, "min": 0, "max": 9, "std": pytest.approx(np.arange(10).std())}
+    assert own[0]["listed"] == {"mean": 2, "min": 1, "max": 11, "std": 3}
+    assert own[0]["broken"] == {"mean": None, "min": 1, "max": 1, "std": None}
+    assert own[0]["endless"] is None
+    assert ["now_and_then" in figures for figures in own] == [False, True, False, True]
+    table = runs.metrics()
+    frame = table.to_polars()
+    assert frame["own.now_and_then"].to_list() == [None, None, 0.5, None, 0.5]
+    assert frame["own.rounds"].to_list() == [None, 2.0, 4.0, 6.0, 8.0]
+    assert frame["own.moved.max"].to_list()[1:] == [figures["moved"]["max"] for figures in own]
+    assert table.descriptions["own.moved.max"] == "What the method recorded as `moved`, over the rows: the largest."
+
+
+def test_the_program_tells_figures_of_a_method(experiment: Experiment, program: str) -> None:
+    (run,) = mf.run(with_algorithm(experiment, "recorder"), progress=False)
+
+    def told(*arguments: str) -> str:
+        command = [program, *arguments, str(run.folder.parent)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert "9.000" in told("table", "--metric", "own.single.max"), "the largest of ten numbers from 0"
+    assert "4.000" in told("table", "--metric", "own.rounds", "--at", "round=4")
+    told("figure", "--y", "own.moved", "--band", "range", "-o", "moved.svg")
+    assert "\nMoved\n" in Path("moved.svg").read_text()
+
+
+def test_spreads_of_figures_are_over_the_clients_alive(experiment: Experiment) -> None:
+    failures = [{"clients": {"list": [9]}, "from_round": 1}]
+    last = records_of({**with_algorithm(experiment, "recorder"), "failures": failures})[-1]
+    assert (last["alive"], last["own"]["single"]["max"], last["own"]["listed"]["max"]) == (9, 8, 1)
+
+
+def test_figures_are_the_same_in_a_run_that_was_resumed(experiment: Experiment) -> None:
+    base = {**with_algorithm(experiment, "recorder"), "rounds": 8, "checkpoint": {"every": 2}}
+    whole = records_of(base)
+    with pytest.raises(Halt):
+        mf.run(base, progress=False, results="parts", on_record=halt_at(4))
+    (run,) = mf.run(base, progress=False, results="parts")
+    assert records(run.folder) == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error", "words"),
+    [
+        ("dual residual", 1.0, ValueError, "a figure is called `dual residual`, needed 1 to 64 ASCII letters, digits or `_`"),
+        ("", 1.0, ValueError, "needed 1 to 64 ASCII letters"),
+        ("x" * 65, 1.0, ValueError, "needed 1 to 64 ASCII letters"),
+        ("norm", [1.0, 2.0], ValueError, "the figure `norm` has 2 numbers, needed one, or one for each of 10 rows"),
+        ("norm", np.ones(11), ValueError, "the figure `norm` has 11 numbers"),
+        ("norm", np.ones((10, 2)), ValueError, "the figure `norm` is of shape [10, 2], needed one number"),
+        ("norm", "high", TypeError, "the figure `norm` is of type str, needed a number"),
+        ("norm", None, TypeError, "the figure `norm` is of type NoneType"),
+        ("norm", {"a": 1}, TypeError, "the figure `norm` is of type dict"),
+        ("norm", ["a"] * 10, TypeError, "the figure `norm` is of type list"),
+    ],
+)
+def test_figures_that_cannot_be_are_refused(
+    experiment: Experiment, name: str, value: Any, error: type[Exception], words: str
+) -> None:
+    def at(round: mf.Round) -> None:
+        with pytest.raises(error, match=re.escape(words)):
+            round.record(name, value)
+
+    LOOKS.append(at)
+    try:
+        (last,) = records_of({**with_algorithm(experiment, "round_looks"), "rounds": 1})[1:]
+    finally:
+        LOOKS.pop()
+    assert "own" not in last
+
+
+#: What `RoundLooks` does with the round.
+LOOKS: list[Any] = []
+
+
+class RoundLooks(mf.Method):
+    """Has a test look at the round."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        LOOKS[-1](round)
+
+
+class Sender(mf.Method):
+    """Has a test send something."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        SENDS[-1](models, round)
+
+
+#: What `Sender` does.
+SENDS: list[Any] = []
+
+
+def sent(experiment: Experiment, send: Any, **more: Any) -> tuple[int, int, int]:
+    """The messages, the bytes, and those of the busiest node, of one round in which `send(models, round)` is called."""
+    SENDS.append(send)
+    try:
+        (run,) = mf.run({**with_algorithm(experiment, "sender"), "rounds": 1, **more}, progress=False, again=True)
+    finally:
+        SENDS.pop()
+    last = records(run.folder)[-1]
+    return last["messages_total"], last["bytes_total"], last["bytes_busiest_node"]
+
+
+#: Bytes of a whole model, and of a tenth of its parameters with their indices.
+WHOLE, TENTH = 4 * 7850, 8 * 785
+
+
+@pytest.mark.parametrize(
+    ("make", "bytes"),
+    [
+        (lambda kept: kept, TENTH),
+        (lambda kept: kept.copy(), TENTH),
+        (lambda kept: kept * 0.5, TENTH),
+        (lambda kept: np.arange(10.0) * kept, TENTH),
+        (lambda kept: kept / 2, TENTH),
+        (lambda kept: -kept, TENTH),
+        (lambda kept: (-kept / 3 * 2).gather(range(9, -1, -1)), TENTH),
+        (lambda kept: kept.__imul__(2.0) or kept, TENTH),
+        (lambda kept: kept.__itruediv__(2.0) or kept, TENTH),
+        (lambda kept: kept + kept.copy(), WHOLE),
+        (lambda kept: kept.add_scaled(kept.copy()), WHOLE),
+        (lambda kept: kept.scatter([0], kept.gather([1])) or kept, WHOLE),
+        (lambda kept: kept.set(kept.numpy()) or kept, WHOLE),
+        (lambda kept: kept.zeros_like(), WHOLE),
+        (lambda kept: (kept * 2).top_k(1.0), 8 * 7850),
+    ],
+)
+def test_a_compressed_stack_counts_as_such_until_it_may_have_other_parameters(
+    experiment: Experiment, make: Any, bytes: int
+) -> None:
+    def send(models: mf.Stack, round: mf.Round) -> None:
+        kept = (models + 1.0 * models).top_k(0.1)
+        made = make(kept)
+        round.send(kept if made is None else made)
+
+    assert sent(experiment, send) == (20, 20 * bytes, 4 * bytes)
+
+
+def test_mixed_stacks_are_whole(experiment: Experiment) -> None:
+    send = lambda models, round: round.send(models.copy().top_k(0.1).mix(round.mixing))  # noqa: E731
+    assert sent(experiment, send) == (20, 20 * WHOLE, 4 * WHOLE)
+
+
+def test_sizes_of_messages_may_be_given(experiment: Experiment) -> None:
+    def of(bytes: Any) -> Any:
+        return lambda models, round: round.send(bytes=bytes)
+
+    assert sent(experiment, of(100)) == sent(experiment, of(np.full(10, 100))) == (20, 2000, 400)
+    assert sent(experiment, of(np.int32(7))) == (20, 140, 28)
+    # On the ring 0 ... 9 client i sends 10 i bytes to each side; client 0 sends none and hears of 1 and 9. Client 8 sends 2 * 80 and
+    # hears of 70 + 90.
+    sizes = [10 * client for client in range(10)]
+    assert sent(experiment, of(sizes)) == (18, 2 * sum(sizes), 2 * 80 + 70 + 90)
+    # In the first round of this directed overlay client i sends to i + 1.
+    assert sent(experiment, of(sizes), topology="one_peer") == (9, sum(sizes), 90 + 80)
+    assert sent(experiment, of(0)) == sent(experiment, of(np.zeros(10, int))) == (0, 0, 0)
+
+
+def test_different_sizes_take_their_time(experiment: Experiment) -> None:
+    network = {"network": {"links": {"node_capacitated": {"upload": 1000}}}}
+
+    def seconds(bytes: Any) -> float:
+        SENDS.append(lambda models, round: round.send(bytes=bytes))
+        try:
+            (run,) = mf.run({**with_algorithm(experiment, "sender"), "rounds": 1, **network}, progress=False, again=True)
+        finally:
+            SENDS.pop()
+        return float(run.metrics().to_polars()["simulated_seconds"][-1])
+
+    assert seconds([100] * 9 + [500]) == seconds(500) == 1.0
+    assert seconds([100] * 10) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("bytes", "error", "words"),
+    [
+        (-1, ValueError, "found a message of -1 bytes, needed a whole number from 0 to 1000000000000"),
+        ([1] * 9 + [10**13], ValueError, "found a message of 10000000000000 bytes"),
+        ([1, 2], ValueError, "`bytes` has 2 numbers, needed one for all clients, or one for each of 10"),
+        (1.5, TypeError, "`bytes` needs whole numbers: one for all clients, or one for each of 10"),
+        ([1.0] * 10, TypeError, "`bytes` needs whole numbers"),
+        ("many", TypeError, "`bytes` needs whole numbers"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(experiment: Experiment, bytes: Any, error: type[Exception], words: str) -> None:
+    def send(models: mf.Stack, round: mf.Round) -> None:
+        with pytest.raises(error, match=re.escape(words)):
+            round.send(bytes=bytes)
+
+    assert sent(experiment, send) == (0, 0, 0)
+
+
+class Delayed(mf.Method):
+    """Sends in a round what it compressed in the one before."""
+
+    def start(self, models: mf.Stack) -> None:
+        self.parcel = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.send(self.parcel)
+        round.train(models)
+        # Whole models and compressed ones in turns.
+        self.parcel = models.copy() if round.number % 3 == 0 else models.copy().top_k(0.1)
+
+
+def test_a_compressed_stack_of_a_checkpoint_counts_as_such(experiment: Experiment) -> None:
+    base = {**with_algorithm(experiment, "delayed"), "rounds": 8, "checkpoint": {"every": 1}}
+    whole = records_of(base)
+    assert whole[-1]["bytes_total"] == 20 * (3 * WHOLE + 5 * TENTH)
+    for stop in (2, 4, 6):
+        results = f"parts-{stop}"
+        with pytest.raises(Halt):
+            mf.run(base, progress=False, results=results, on_record=halt_at(stop))
+        (run,) = mf.run(base, progress=False, results=results)
+        assert records(run.folder) == whole
+
+
+def test_the_weights_and_the_keys_of_a_round_can_be_read(experiment: Experiment) -> None:
+    told: dict[str, Any] = {}
+
+    def at(round: mf.Round) -> None:
+        told.update(weights=round.mixing.numpy(), settings=round.settings, rates=round.learning_rates, edges=round.edges)
+        assert isinstance(round.mixing.numpy()[0, 0], np.float64)
+
+    LOOKS.append(at)
+    try:
+        keys = {"momentum": 0.9, "learning_rate": {"step": {"initial": 0.5, "factor": 0.5, "every": 1}}}
+        records_of({**with_algorithm(experiment, "round_looks", **keys), "rounds": 3})
+        ring = told["weights"]
+        assert ring.shape == (10, 10) and np.allclose(ring.sum(axis=1), 1, atol=1e-6)
+        assert {(i, j) for i, j in np.argwhere(np.triu(ring, 1) > 0).tolist()} == set(map(tuple, told["edges"].tolist()))
+        assert told["settings"]["momentum"] == 0.9 and told["settings"]["local"] == {"epochs": 1}
+        assert told["settings"]["batch_size"] == 20
+        assert told["rates"].tolist() == [0.125] * 10
+        records_of({**with_algorithm(experiment, "round_looks"), "rounds": 1, "topology": "complete"})
+        assert (told["weights"] == 0.1).all()
+    finally:
+        LOOKS.pop()
+
+
+class OnlyGradients(mf.Method):
+    """Makes steps by itself."""
+
+    reads: bool = False
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        if self.reads:
+            assert round.settings["reads"]
+        gradients, rates = round.gradients(models)
+        models.add_scaled(gradients, -rates)
+
+
+class Silent(mf.Method):
+    """Mixes and counts nothing."""
+
+    counts: bool = False
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        if self.counts:
+            round.send(bytes=0)
+        models.mix(round.mixing)
+
+
+def warned(experiment: Experiment, **more: Any) -> list[str]:
+    """What a run of `experiment` warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.run({**experiment, **more}, progress=False)
+    return [str(warning.message) for warning in caught if warning.category is mf.MeshfoldWarning]
+
+
+def test_keys_that_a_method_does_not_use_are_told(experiment: Experiment) -> None:
+    def told(**keys: Any) -> list[str]:
+        return warned(with_algorithm(experiment, "only_gradients", **keys))
+
+    why = "the method `only_gradients` calls round.gradients, which takes the gradient of one mini-batch, and never round.train"
+    assert told(momentum=0.9) == [f"algorithm.own.momentum is not used: {why}"]
+    both = told(momentum=0.9, local={"steps": 5})
+    assert both == [f"algorithm.own.local and algorithm.own.momentum are not used: {why}"]
+    assert told() == told(local={"steps": 1}, weight_decay=0.1) == told(momentum=0.9, reads=True) == []
+    assert warned(with_algorithm(experiment, "my_dsgd", momentum=0.9, local={"steps": 5})) == []
+
+
+def test_a_method_that_mixes_and_never_sends_is_told(experiment: Experiment) -> None:
+    (told,) = warned(with_algorithm(experiment, "silent"))
+    assert told.startswith("the method `silent` uses round.mixing or round.edges and never calls round.send: its messages and bytes are 0.")
+    assert warned(with_algorithm(experiment, "silent", counts=True)) == []
+    assert warned(with_algorithm(experiment, "my_dsgd")) == []
+    alone = {"topology": mf.overlay(lambda round, nodes: np.zeros((nodes, nodes)))}
+    of_no_edges = warned(with_algorithm(experiment, "silent", momentum=0.5), **alone)
+    assert not any("silent" in warning for warning in of_no_edges), "nobody is there to send to"
 
 
 class Failing(mf.Method):

@@ -2,9 +2,11 @@
 
 use crate::support::{MethodRun, Scene, chorded_path, full, run};
 use meshfold_algorithms::{
-    Aggregators, Assign, GradientWeight, Method, Order, PartialAggregation, Participation,
-    PerServer, Restart, Servers, Source, StepsFrom, WalkRows, Weighting,
+    Aggregators, Algorithm, AlgorithmError, Assign, GradientWeight, Method, Order,
+    PartialAggregation, Participation, PerServer, Restart, Round, Servers, Source, StepsFrom,
+    WalkRows, Weighting,
 };
+use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
 
 fn two_servers() -> Servers {
@@ -311,4 +313,40 @@ fn forecasts_of_drawn_messages_are_their_means() {
             "{sent} for {forecast}: {method:?}"
         );
     }
+}
+
+/// Sends messages of these sizes, one for each client.
+struct Sizes([u64; 5]);
+
+impl Algorithm for Sizes {
+    fn round(&mut self, _: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        round.exchange_sizes(&self.0);
+        Ok(())
+    }
+}
+
+/// Messages, bytes and bytes of the busiest node of the second round over `scene`.
+fn sent(scene: &Scene, sizes: [u64; 5]) -> [u64; 3] {
+    let mut course = MethodRun::new(&method!(Alone {}, full(1)), scene);
+    course.algorithm = Box::new(Sizes(sizes));
+    let traffic = course.advance(2).traffic.remove(1);
+    [
+        traffic.messages_total(),
+        traffic.bytes_total(),
+        traffic.bytes_busiest_node(),
+    ]
+}
+
+#[test]
+fn clients_may_send_messages_of_different_sizes_or_none() {
+    // Degrees 1, 3, 2, 3, 1; client 3 sends 3 * 5 and hears of 1, 2 and 4.
+    let path = Scene::default();
+    assert_eq!(sent(&path, [7; 5]), [10, 70, 42]);
+    assert_eq!(sent(&path, [1, 2, 0, 5, 9]), [8, 31, 26]);
+    assert_eq!(sent(&path, [0; 5]), [0; 3]);
+    // Without client 2 there are three edges: 0-1, 1-3 and 3-4.
+    let without = Scene::with_a_death();
+    assert_eq!(sent(&without, [1, 2, 100, 5, 9]), [6, 24, 21]);
+    let arcs = Overlay::directed(5, [(0, 1), (1, 2), (2, 0), (3, 4)]).unwrap();
+    assert_eq!(sent(&Scene::over(arcs), [1, 2, 3, 4, 5]), [4, 10, 5]);
 }

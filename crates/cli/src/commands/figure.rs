@@ -288,7 +288,8 @@ fn expect_within(figure: &Figure) -> Result<(), Failure> {
 
 /// The words for a figure of `metrics.jsonl`, and its unit in runs with this `loss`.
 fn measured(name: &str, loss: Loss) -> (String, Unit) {
-    let words = name.replace(['_', '.'], " ");
+    let name_of_it = name.strip_prefix("own.").unwrap_or(name);
+    let words = name_of_it.replace(['_', '.'], " ");
     let mut letters = words.chars();
     let title = letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()

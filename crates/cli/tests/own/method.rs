@@ -3,6 +3,7 @@
 use crate::own_method::own;
 use crate::runs::{carried_out, planned, records, records_of};
 use meshfold::Own;
+use meshfold_experiment::results::RecordedRun;
 use miette::Diagnostic;
 use tempfile::TempDir;
 
@@ -39,6 +40,29 @@ fn it_sends_what_it_keeps() {
     assert_eq!(last["bytes_total"].as_u64(), Some(6 * 8 * 2 * 785 * 8));
     let distance = |round: usize| records[round]["consensus_distance"].as_f64().unwrap();
     assert!(distance(1) > 0.0 && distance(3).is_finite());
+}
+
+#[test]
+fn what_it_records_is_in_tables_as_the_spread_over_clients() {
+    let results = TempDir::new().unwrap();
+    let plan = planned(&own(), &choco("gamma: 0.3, keep: 0.1")).unwrap();
+    let folder = carried_out(&plan[0], results.path(), usize::MAX);
+    let told = records(&folder);
+    assert!(
+        told[0].get("own").is_none(),
+        "no round is done at the start"
+    );
+    for record in &told[1..] {
+        let part = |name: &str| record["own"]["sent_norm"][name].as_f64().unwrap();
+        let [mean, min, max, std] = ["mean", "min", "max", "std"].map(part);
+        assert!(0.0 < min && min < mean && mean < max && std > 0.0);
+    }
+    let run = RecordedRun::read(&folder).unwrap();
+    let figures = run.figures().unwrap();
+    let last = told.last().unwrap()["own"]["sent_norm"]["max"].as_f64();
+    assert_eq!(figures[3].get("own.sent_norm.max").copied(), last);
+    assert!(!figures[0].contains_key("own.sent_norm"));
+    assert!(figures[3].contains_key("own.sent_norm"));
 }
 
 #[test]

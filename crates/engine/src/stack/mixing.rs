@@ -91,6 +91,32 @@ impl Mixing {
         self.matrix.host == HostMixing::Identity
     }
 
+    /// The weights of `row` that are stored, columns ascending, as they are applied. Those of sparse matrices are in single precision.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row(&self, row: usize) -> Vec<(u32, f64)> {
+        assert!(row < self.rows(), "the matrix has {} rows", self.rows());
+        let of_all = |weights: &[f64]| {
+            let all = (0..).zip(weights.iter().copied());
+            all.filter(|(_, weight)| *weight != 0.0).collect()
+        };
+        match &self.matrix.host {
+            HostMixing::Sparse {
+                row_ptr,
+                columns,
+                weights,
+            } => {
+                let places = row_ptr[row]..row_ptr[row + 1];
+                let weights = weights[places.clone()].iter().copied().map(f64::from);
+                columns[places].iter().copied().zip(weights).collect()
+            }
+            HostMixing::Average { weights } => of_all(weights),
+            HostMixing::Among { weights, members } if members[row] => of_all(weights),
+            HostMixing::Among { .. } | HostMixing::Identity => vec![(row as u32, 1.0)],
+        }
+    }
+
     pub(crate) fn matrix(&self) -> &Arc<Matrix> {
         &self.matrix
     }
@@ -121,6 +147,20 @@ impl Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_every_form_have_their_weights() {
+        let rows = vec![vec![(0, 0.5), (2, 0.5)], vec![(1, 1.0)], vec![(0, 1.0)]];
+        let sparse = Mixing::new(&MixingMatrix::from_rows(3, rows).unwrap());
+        assert_eq!(sparse.row(0), [(0, 0.5), (2, 0.5)]);
+        assert_eq!(sparse.row(1), [(1, 1.0)]);
+        let average = Mixing::new(&MixingMatrix::average(2, vec![0.25, 0.75]).unwrap());
+        assert_eq!(average.row(1), [(0, 0.25), (1, 0.75)]);
+        let among = Mixing::new(&MixingMatrix::average_among(vec![0.5, 0.0, 0.5]).unwrap());
+        assert_eq!(among.row(2), [(0, 0.5), (2, 0.5)]);
+        assert_eq!(among.row(1), [(1, 1.0)]);
+        assert_eq!(Mixing::identity(3).row(2), [(2, 1.0)]);
+    }
 
     #[test]
     fn a_matrix_is_uploaded_once_for_each_kind_of_device() {

@@ -21,7 +21,8 @@ impl FigureKind {
     pub fn of(name: &str) -> Self {
         match name {
             _ if name.contains("accuracy") => Self::Share,
-            _ if name.contains("loss") => Self::Nats,
+            // What a method calls a loss may be of any unit.
+            _ if name.contains("loss") && !name.starts_with("own.") => Self::Nats,
             _ if name.starts_with("bytes") => Self::Bytes,
             _ if name.ends_with("seconds") => Self::Seconds,
             _ => Self::Number,
@@ -55,6 +56,13 @@ mod tests {
         assert!(!reaches("test_accuracy", 0.7, 0.8));
         assert!(reaches("train_loss.max", 0.7, 0.8));
         assert!(!reaches("simulated_seconds", 9.0, 8.0));
+    }
+
+    #[test]
+    fn figures_of_a_method_have_no_unit_but_that_of_accuracies() {
+        assert_eq!(FigureKind::of("own.quantisation_loss"), FigureKind::Number);
+        assert_eq!(FigureKind::of("own.bytes_saved"), FigureKind::Number);
+        assert!(more_is_better("own.kept_accuracy.min"));
     }
 
     #[test]

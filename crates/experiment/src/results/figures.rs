@@ -16,6 +16,9 @@ use crate::results::run_file::{lines, parsed};
 /// measured or is not finite is absent.
 pub type Figures = BTreeMap<String, f64>;
 
+/// What holds the figures of a method's own.
+const OWN: &str = "own";
+
 impl RecordedRun {
     /// The figures of each evaluation, in the order of the rounds. They are read when asked for.
     ///
@@ -53,26 +56,37 @@ fn each<R: DeserializeOwned, T>(
 fn flat(record: Map<String, Value>) -> Result<Figures, String> {
     let mut figures = Figures::new();
     for (name, value) in &record {
-        match value {
-            Value::Object(parts) => {
-                let mean = parts.get("mean").and_then(Value::as_f64);
-                figures.extend(mean.map(|mean| (name.clone(), mean)));
-                let parts = parts.iter();
-                figures.extend(
-                    parts.filter_map(|(part, value)| {
-                        Some((format!("{name}.{part}"), value.as_f64()?))
-                    }),
-                );
-            }
-            _ => figures.extend(value.as_f64().map(|value| (name.clone(), value))),
-        }
+        add(&mut figures, name, value);
     }
     Ok(figures)
+}
+
+/// Adds the figure called `name`, and what lies in it.
+fn add(figures: &mut Figures, name: &str, value: &Value) {
+    let Value::Object(parts) = value else {
+        figures.extend(value.as_f64().map(|value| (name.to_owned(), value)));
+        return;
+    };
+    // Figures of a method's own may have any name.
+    let mean = parts.get("mean").filter(|_| name != OWN);
+    let mean = mean.and_then(Value::as_f64);
+    figures.extend(mean.map(|mean| (name.to_owned(), mean)));
+    for (part, value) in parts {
+        add(figures, &format!("{name}.{part}"), value);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_of_a_method_have_dotted_names_and_their_means_short_ones() {
+        let text = "{\"own\":{\"mean\":3,\"gap\":null,\"norm\":{\"mean\":2,\"std\":null}}}\n";
+        let expected = [("own.mean", 3.0), ("own.norm", 2.0), ("own.norm.mean", 2.0)];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(each(text, flat).unwrap(), [Figures::from(expected)]);
+    }
 
     #[test]
     fn figures_go_by_their_names_and_a_torn_line_is_left_out() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use meshfold_algorithms::OwnFigure;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -75,6 +76,61 @@ pub struct Record {
     /// Quantities of the papers' bounds, by name, if any were asked for.
     #[serde(default, skip_serializing_if = "Measurements::is_empty")]
     pub theory: Measurements,
+    /// Figures that the method recorded in the round, by name, if it recorded any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own: BTreeMap<String, RecordedFigure>,
+}
+
+/// A figure of a method's own. What is not finite is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RecordedFigure {
+    /// One number.
+    Number(Option<f64>),
+    /// How the numbers of the rows alive spread.
+    Spread(FiniteSpread),
+}
+
+/// A [`Spread`] whose parts are absent where they are not finite.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FiniteSpread {
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Smallest value.
+    pub min: Option<f64>,
+    /// Largest value.
+    pub max: Option<f64>,
+    /// Standard deviation, of the population.
+    pub std: Option<f64>,
+}
+
+impl RecordedFigure {
+    /// `figure` over the rows that are `alive`, `[R]`; `None` if it is one of rows, and none is.
+    pub(crate) fn of(figure: &OwnFigure, alive: &[bool]) -> Option<Self> {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        let of_rows = match figure {
+            OwnFigure::Number(number) => return Some(Self::Number(finite(*number))),
+            OwnFigure::Rows(of_rows) => of_rows.iter().zip(alive),
+        };
+        let living: Vec<f64> = of_rows
+            .filter_map(|(value, alive)| alive.then_some(*value))
+            .collect();
+        (!living.is_empty()).then(|| {
+            let Spread {
+                mean,
+                min,
+                max,
+                std,
+            } = Spread::of(&living);
+            Self::Spread(FiniteSpread {
+                mean: finite(mean),
+                min: finite(min),
+                max: finite(max),
+                std: finite(std),
+            })
+        })
+    }
 }
 
 /// How one figure spreads over models.
@@ -236,6 +292,7 @@ mod tests {
             train_accuracy: None,
             own_labels_accuracy: None,
             theory: Measurements::new(),
+            own: BTreeMap::new(),
         }
     }
 
@@ -277,13 +334,52 @@ mod tests {
     }
 
     #[test]
+    fn figures_of_a_method_are_spreads_over_the_living_and_null_where_not_finite() {
+        let of = |numbers: &[f64], alive: &[bool]| {
+            let figure = RecordedFigure::of(&OwnFigure::Rows(numbers.to_vec()), alive);
+            figure.map(|figure| serde_json::to_string(&figure).unwrap())
+        };
+        let some = of(&[1.0, 9.0, 3.0], &[true, false, true]);
+        assert_eq!(
+            some.as_deref(),
+            Some(r#"{"mean":2.0,"min":1.0,"max":3.0,"std":1.0}"#)
+        );
+        let broken = of(&[1.0, f64::NAN, f64::INFINITY], &[true; 3]);
+        assert_eq!(
+            broken.as_deref(),
+            Some(r#"{"mean":null,"min":1.0,"max":null,"std":null}"#)
+        );
+        assert_eq!(of(&[1.0], &[false]), None);
+        let number = RecordedFigure::of(&OwnFigure::Number(f64::NAN), &[]);
+        assert_eq!(number, Some(RecordedFigure::Number(None)));
+    }
+
+    #[test]
     fn records_read_back_bit_for_bit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("metrics.jsonl");
         let mut metrics = Metrics::open(path.clone()).unwrap();
         metrics.append(&record(0)).unwrap();
-        metrics.append(&record(1)).unwrap();
-        assert_eq!(read_records(&path).unwrap(), [record(0), record(1)]);
+        let own = |values: [f64; 2]| {
+            let number = RecordedFigure::of(&values[0].into(), &[true; 2]);
+            let of_rows = RecordedFigure::of(&values.to_vec().into(), &[true; 2]);
+            let own = [("number", number), ("rows", of_rows)];
+            let own = own.map(|(name, figure)| (name.to_owned(), figure.unwrap()));
+            BTreeMap::from(own)
+        };
+        let with_own = |round, values| Record {
+            own: own(values),
+            ..record(round)
+        };
+        let some = [
+            with_own(1, [1.0 / 3.0, 0.1]),
+            with_own(2, [f64::NAN, f64::INFINITY]),
+        ];
+        for record in &some {
+            metrics.append(record).unwrap();
+        }
+        let [first, second] = some;
+        assert_eq!(read_records(&path).unwrap(), [record(0), first, second]);
     }
 
     #[test]

@@ -213,6 +213,7 @@ mod tests {
             train_accuracy: None,
             own_labels_accuracy: None,
             theory: crate::results::records::Measurements::new(),
+            own: std::collections::BTreeMap::new(),
         }
     }
 

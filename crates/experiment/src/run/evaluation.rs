@@ -1,5 +1,7 @@
 //! When models are judged, on what, and what is recorded: the only place where values come back from the device.
 
+use std::collections::BTreeMap;
+
 use meshfold_algorithms::{Algorithm, RowKind};
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
 use rand::seq::index;
@@ -253,6 +255,7 @@ impl EvaluationResult {
             components: None,
             messages_as_printed: None,
             theory: Measurements::new(),
+            own: BTreeMap::new(),
             train_shard_loss: shards.map(|scores| spread(scores.iter(), |score| score.loss)),
             own_labels_accuracy: own_labels.map(Spread::of),
             train_accuracy: shards.map(|scores| spread(scores.iter(), |score| score.accuracy)),

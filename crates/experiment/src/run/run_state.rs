@@ -2,11 +2,13 @@
 
 mod resuming;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use meshfold_algorithms::{
-    Algorithm, IterateWeighting, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
+    Algorithm, IterateWeighting, Method, OwnFigures, Phase, Round, RowKind, Setting,
+    StragglerContext, Traffic,
 };
 use meshfold_data::{Examples, TrainingList};
 use meshfold_engine::{Device, Layout, Learner, LearningRate, Purpose, Ranks, Schedule, Stack};
@@ -14,7 +16,7 @@ use meshfold_engine::{Device, Layout, Learner, LearningRate, Purpose, Ranks, Sch
 use crate::config::budget::Budget;
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Record;
+use crate::results::records::{Record, RecordedFigure};
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientMeasurements;
@@ -39,6 +41,8 @@ pub(crate) struct RunState<'a> {
     judge: Judge,
     theory: TheoryMeasurements,
     traffic: Traffic,
+    /// What the method recorded in the last round.
+    figures: OwnFigures,
     totals: Totals,
     round: usize,
     /// Whether the last evaluation ends the run, as it reaches the targets.
@@ -100,6 +104,7 @@ impl<'a> RunState<'a> {
             judge,
             theory,
             traffic: Traffic::default(),
+            figures: OwnFigures::new(rows.count),
             totals: Totals::default(),
             round: 0,
             has_reached: false,
@@ -193,6 +198,7 @@ impl<'a> RunState<'a> {
             .in_round(number, dropping, &self.learner, &training)?;
         self.alive.clone_from(&graph.alive);
         self.traffic.clear();
+        self.figures.clear();
         if graph.drops_stragglers && self.step_shares.is_some() {
             self.traffic.wait_for_deadline();
         }
@@ -208,6 +214,7 @@ impl<'a> RunState<'a> {
             }),
             seed: self.plan.population.setting.seed,
             traffic: &mut self.traffic,
+            figures: &mut self.figures,
         };
         self.algorithm.round(&mut self.models, &mut round)?;
         self.round = number;
@@ -316,10 +323,20 @@ impl<'a> RunState<'a> {
             alive: self.alive.iter().filter(|alive| **alive).count(),
             components: self.graphs.components(self.round)?,
             theory,
+            own: self.own_figures(),
             ..verdict.record(self.round)
         };
         self.look_at(&record);
         Ok((record, verdict))
+    }
+
+    /// What the method recorded in the last round; nothing at the start.
+    fn own_figures(&self) -> BTreeMap<String, RecordedFigure> {
+        let alive = alive_rows(self.judge.kind, &self.models, &self.alive);
+        let recorded = |(name, figure): (&str, _)| {
+            Some((name.to_owned(), RecordedFigure::of(figure, &alive)?))
+        };
+        self.figures.iter().filter_map(recorded).collect()
     }
 
     /// What has been counted, for a checkpoint.

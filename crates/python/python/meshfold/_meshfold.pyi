@@ -40,6 +40,14 @@ class Mixing:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
+    def numpy(self) -> NDArray[np.float64]:
+        """The weights, `[R, R]`: `stack.mix` makes row `i` the sum of all rows `j` times `numpy()[i, j]`.
+
+        Those of sparse matrices are in single precision, as they are applied.
+
+        Raises:
+            ValueError: if there are more than 2**28 weights.
+        """
 
 class Stack:
     """Rows of parameters, `[R, P]`, one for each client. Every operation is one kernel over all rows.
@@ -73,7 +81,8 @@ class Stack:
         """Keeps the largest parameters of each row, in place, and sets the others to zero.
 
         A row keeps `share` of its parameters, at least one. A message with it has 8 bytes for each kept parameter: value and
-        index. Returns the stack.
+        index. `copy`, `gather`, and products with numbers keep this size; after other changes a message is a whole model again.
+        Returns the stack.
         """
     def gather(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> Stack:
         """A stack whose row `i` is row `rows[i]` of this one."""
@@ -143,6 +152,12 @@ class Round:
 
         An undirected edge is listed once; a directed one goes from sender to receiver.
         """
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All keys of the method, as the configuration has them with defaults: `batch_size`, `momentum`, ... and its own."""
+    @property
+    def learning_rates(self) -> NDArray[np.float32]:
+        """The learning rate of each client's next local step, `[N]`; 0 for clients that do not take part."""
     def train(
         self,
         models: Stack,
@@ -164,12 +179,39 @@ class Round:
     def gradients(self, models: Stack) -> tuple[Stack, NDArray[np.float32]]:
         """The gradients at `models` on the clients' next mini-batches, `[R, P]`, and the learning rates, `[R]`.
 
-        Rows of clients that do not take part are zero.
+        They go by the keys `batch_size`, `draw`, `learning_rate`, `weight_decay` and `clip_norm`, and not by `local` and `momentum`. Rows of
+        clients that do not take part are zero.
         """
-    def send(self, stack: Stack | None = None, *, bytes: int | None = None) -> None:
+    def send(self, stack: Stack | None = None, *, bytes: ArrayLike | None = None) -> None:
         """Counts the traffic of one message from every client alive to each neighbour that receives from it.
 
-        A message has the size of a row of `stack`, or `bytes` bytes; that of a whole model if both are absent.
+        A message has the size of a row of `stack`, or `bytes` bytes; that of a whole model if both are absent. It only counts: no
+        parameter moves.
+
+        Args:
+            stack: what is sent, `[R, P]`: 4 bytes for each parameter of a row, or what `top_k` has left of it, 8 bytes for each.
+            bytes: the bytes of a message: a whole number, or one for each client, `[N]`. A client with 0 bytes sends nothing. Different
+                sizes take time and memory for every edge of the overlay.
+
+        Raises:
+            ValueError: if both are given, there is not one number for each client, or one is below 0 or above 10**12.
+            TypeError: if the bytes are no whole numbers.
+        """
+    def record(self, name: str, value: ArrayLike) -> None:
+        """Records a figure of the method's own: one number for the round, or one for each row, `[R]`.
+
+        If the models are judged after this round, the record has the figure as `own.NAME`, and of numbers of rows the spread over the
+        rows alive: `own.NAME.mean`, `.min`, `.max` and `.std`, that of the population. If a round records a figure twice, the last
+        value counts. A record of a round that did not record it has no such figure. Numbers that are not finite are null.
+
+        Args:
+            name: 1 to 64 ASCII letters, digits or `_`. Figures with `accuracy` in their names are shown in per cent, and more of them
+                is better.
+            value: a number, an array or a list. What lies on a GPU must be brought to the processor first.
+
+        Raises:
+            ValueError: if the name is none, or there is not one number for each row.
+            TypeError: if the value is no number and no array.
         """
 
 class Part:

@@ -20,6 +20,7 @@ use crate::gate;
 use super::parts::traceback;
 use super::round::{self, PyRound};
 use super::stack::PyStack;
+use super::uses::Uses;
 
 /// What the configuration of a method in Python says.
 pub(crate) struct PyMethod {
@@ -53,6 +54,18 @@ impl PyMethod {
                 stacks: of_class.getattr("stacks")?.extract()?,
             })
         })
+    }
+
+    /// The keys of all methods and the method's own, as JSON.
+    fn settings(&self) -> Arc<str> {
+        let common = serde_json::to_string(&self.training).expect("keys are plain values");
+        let all =
+            [&common, &self.keys].map(|keys| serde_json::from_str::<Map<String, Value>>(keys));
+        let all = all
+            .into_iter()
+            .map(|keys| keys.expect("keys are an object"));
+        let all: Map<String, Value> = all.flatten().collect();
+        Value::Object(all).to_string().into()
     }
 }
 
@@ -99,7 +112,10 @@ impl MethodSpec for PyMethod {
             name: self.name.clone(),
             class: Arc::clone(&self.class),
             keys: self.keys.clone(),
+            settings: self.settings(),
             training: self.training(),
+            uses: Arc::default(),
+            begun_in: None,
             setting: setting.clone(),
             object: None,
             kept: Vec::new(),
@@ -112,13 +128,22 @@ impl MethodSpec for PyMethod {
 /// Prefix of a stack's name in checkpoints, before the name of the attribute.
 const ATTRIBUTE: &str = "self.";
 
+/// What follows the name of an attribute in the name of the bytes that a row of its stack has in a message.
+const MESSAGE_BYTES: &str = " message_bytes";
+
 /// A method in the course of a run. Between rounds its stacks are [`KeptStack`]s; in a round the object in Python has them.
 struct PyMethodState {
     name: String,
     class: Arc<Py<PyAny>>,
     keys: String,
+    /// Those keys and the ones of all methods, as JSON.
+    settings: Arc<str>,
     training: Training,
     setting: Setting,
+    /// What it has made use of in the rounds that were carried out.
+    uses: Arc<Uses>,
+    /// The first of these rounds, once it is done.
+    begun_in: Option<usize>,
     /// The object; none before the start.
     object: Option<Py<PyAny>>,
     kept: Vec<KeptStack>,
@@ -246,8 +271,10 @@ impl Algorithm for PyMethodState {
             return Err(error);
         }
         let (training, setting) = (self.training.clone(), self.setting.clone());
-        let about = PyRound::of(round, &setting);
-        round::lend(round, &training, || self.call(models, "round", Some(about)))
+        let about = PyRound::of(round, &setting, &self.settings, &self.uses);
+        round::lend(round, &training, || self.call(models, "round", Some(about)))?;
+        self.begun_in.get_or_insert(round.number);
+        Ok(())
     }
 
     fn kept(&self) -> &[KeptStack] {
@@ -267,7 +294,10 @@ impl Algorithm for PyMethodState {
         let mut kept = KeptStack::new(name.to_owned(), stack.rows());
         kept.replace(stack);
         match self.kept.iter().position(|kept| kept.name() == name) {
-            Some(place) => self.kept[place] = kept,
+            Some(place) => {
+                self.kept[place] = kept;
+                self.set_message_bytes(place, None);
+            }
             None => match self.hand_out(name.trim_start_matches(ATTRIBUTE)) {
                 Ok(handle) => {
                     self.kept.push(kept);
@@ -285,13 +315,18 @@ impl Algorithm for PyMethodState {
             let numbers = module.call_method1("numbers_of", (object,))?;
             numbers.extract()
         });
-        numbers.unwrap_or_else(|error| {
+        let mut numbers = numbers.unwrap_or_else(|error| {
             self.break_by(error);
             vec![("incomplete".to_owned(), Vec::new())]
-        })
+        });
+        numbers.extend(self.message_bytes());
+        numbers
     }
 
     fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        if name.ends_with(MESSAGE_BYTES) {
+            return matches!(numbers, [bytes] if *bytes >= 0.0);
+        }
         let may = self.ask(|module, object| {
             let may = module.call_method1("may_keep", (object, name, numbers.to_vec()))?;
             may.extract()
@@ -300,6 +335,13 @@ impl Algorithm for PyMethodState {
     }
 
     fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        if let Some(attribute) = name.strip_suffix(MESSAGE_BYTES) {
+            let is_it = |kept: &KeptStack| kept.name().strip_prefix(ATTRIBUTE) == Some(attribute);
+            if let (Some(place), [bytes]) = (self.kept.iter().position(is_it), &*numbers) {
+                self.set_message_bytes(place, Some(*bytes as u64));
+            }
+            return;
+        }
         let restored = self.ask(|module, object| {
             module
                 .call_method1("restore_numbers", (object, name, numbers))
@@ -312,6 +354,25 @@ impl Algorithm for PyMethodState {
 }
 
 impl PyMethodState {
+    /// The bytes of a row in a message of the stacks for which they are not those of a whole model, as numbers of a checkpoint.
+    fn message_bytes(&self) -> Vec<(String, Vec<f64>)> {
+        let stacks = || self.kept.iter().zip(&self.handles);
+        gate::attach(|py| {
+            let of_stack = |(kept, handle): (&KeptStack, &Py<PyStack>)| {
+                let attribute = kept.name().trim_start_matches(ATTRIBUTE);
+                let bytes = handle.borrow(py).message_bytes()?;
+                Some((format!("{attribute}{MESSAGE_BYTES}"), vec![bytes as f64]))
+            };
+            stacks().filter_map(of_stack).collect()
+        })
+    }
+
+    fn set_message_bytes(&self, place: usize, bytes: Option<u64>) {
+        gate::attach(|py| {
+            self.handles[place].borrow_mut(py).set_message_bytes(bytes);
+        });
+    }
+
     /// Lets the next round fail with the first of such errors.
     fn break_by(&self, error: AlgorithmError) {
         let _ = self.broken.set(error);
@@ -337,5 +398,16 @@ impl PyMethodState {
                 .and_then(|module| ask(&module, object.bind(py)))
                 .map_err(|error| self.failed(py, &error))
         })
+    }
+}
+
+impl Drop for PyMethodState {
+    /// A run that was resumed knows only a part of what the method does.
+    fn drop(&mut self) {
+        if self.begun_in == Some(1) {
+            for warning in self.uses.warnings(&self.name, &self.training) {
+                tracing::warn!(target: "meshfold", "{warning}");
+            }
+        }
     }
 }

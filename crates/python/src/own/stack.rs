@@ -97,6 +97,7 @@ impl PyStack {
         self.stack.as_ref().ok_or_else(closed)
     }
 
+    /// The stack, to be changed in a way after which any parameter may be other than zero.
     pub(super) fn stack_mut(&mut self) -> PyResult<&mut Stack> {
         self.message_bytes = None;
         self.stack.as_mut().ok_or_else(closed)
@@ -115,6 +116,11 @@ impl PyStack {
     /// Bytes of a row in a message, if they are not those of a whole model.
     pub(super) fn message_bytes(&self) -> Option<u64> {
         self.message_bytes
+    }
+
+    /// Takes on the bytes of a row in a message.
+    pub(super) fn set_message_bytes(&mut self, bytes: Option<u64>) {
+        self.message_bytes = bytes;
     }
 
     /// The same with `scales[i] * other_i` added to each row.
@@ -148,12 +154,21 @@ impl PyStack {
         py.detach(|| {
             let mut scaled = stack.duplicate();
             scaled.scale_rows(scales).map_err(engine)?;
-            Ok(Self::of(scaled))
+            Ok(self.of_same_size(scaled))
         })
     }
 
+    /// A stack with as many parameters in a message of a row as this one.
+    fn of_same_size(&self, stack: Stack) -> Self {
+        Self {
+            stack: Some(stack),
+            message_bytes: self.message_bytes,
+        }
+    }
+
     fn scale(&mut self, py: Python<'_>, scales: &[f32]) -> PyResult<()> {
-        let stack = self.stack_mut()?;
+        // What is zero stays zero: a message stays as large as it was.
+        let stack = self.stack.as_mut().ok_or_else(closed)?;
         py.detach(|| stack.scale_rows(scales).map_err(engine))
     }
 
@@ -203,10 +218,7 @@ impl PyStack {
     /// A copy.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let stack = self.stack()?;
-        Ok(Self {
-            stack: Some(py.detach(|| stack.duplicate())),
-            message_bytes: self.message_bytes,
-        })
+        Ok(self.of_same_size(py.detach(|| stack.duplicate())))
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -302,7 +314,8 @@ impl PyStack {
     /// A stack whose row `i` is row `rows[i]` of this one.
     fn gather(&self, py: Python<'_>, rows: Vec<u32>) -> PyResult<Self> {
         let stack = self.stack()?;
-        py.detach(|| stack.gather(&rows).map(Self::of).map_err(engine))
+        let gathered = py.detach(|| stack.gather(&rows).map_err(engine))?;
+        Ok(self.of_same_size(gathered))
     }
 
     /// Overwrites row `rows[i]` with row `i` of `source`.

@@ -11,7 +11,8 @@ pub(crate) mod quantiser;
 pub(crate) mod random_walks;
 
 use meshfold_algorithms::{
-    Algorithm, Local, Method, Policy, Round, Setting, StragglerContext, Stragglers, Traffic,
+    Algorithm, Local, Method, OwnFigures, Policy, Round, Setting, StragglerContext, Stragglers,
+    Traffic,
 };
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
@@ -326,6 +327,7 @@ impl MethodRun {
             straggler_context: self.scene.straggler_context(number),
             seed: SEED,
             traffic: &mut traffic,
+            figures: &mut OwnFigures::new(self.stack.rows()),
         };
         self.algorithm.round(&mut self.stack, &mut round).unwrap();
         self.traffic.push(traffic);

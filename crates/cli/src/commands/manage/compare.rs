@@ -167,7 +167,11 @@ fn table<'a>(first: &'a str, titles: &'a [String; 2], column: fn(&'a str) -> Col
 fn names(sides: &[Side; 2]) -> Vec<String> {
     let last = sides.iter().filter_map(|side| side.figures.last());
     let all: std::collections::BTreeSet<&String> = last.flat_map(Figures::keys).collect();
-    let is_short = |name: &&&String| !name.ends_with(".mean") && **name != "round";
+    let is_second_name = |name: &String| {
+        let short = name.strip_suffix(".mean");
+        short.is_some_and(|short| all.iter().any(|name| *name == short))
+    };
+    let is_short = |name: &&&String| !is_second_name(name) && **name != "round";
     let others = all.iter().filter(is_short).map(|name| (*name).clone());
     ["round".to_owned()].into_iter().chain(others).collect()
 }
