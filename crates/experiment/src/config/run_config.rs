@@ -139,6 +139,7 @@ pub struct Evaluate {
     pub targets: Vec<f64>,
     /// Whether the run ends at the first evaluation that reaches all targets, and after its last round at the latest.
     #[serde(skip_serializing_if = "is_false")]
+    #[schemars(extend("default" = false))]
     pub stop_at_targets: bool,
     /// Quantities of the papers' bounds that are recorded.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
