@@ -243,7 +243,7 @@ def test_trained_models_are_networks_of_pytorch(experiment: dict[str, Any]) -> N
     nn = torch.nn
     generator = np.random.default_rng(5)
     y = np.arange(240) % 3
-    x = generator.standard_normal((240, 13, 15, 2)).astype(np.float32) + 0.3 * y[:, None, None, None].astype(np.float32)
+    x = generator.standard_normal((240, 2, 17, 19)).astype(np.float32) + 0.3 * y[:, None, None, None].astype(np.float32)
     experiment |= {
         "dataset": mf.dataset(x[:160], y[:160], x[160:], y[160:], label="images"),
         "partition": {"iid": {"clients": 4}},
@@ -276,7 +276,7 @@ def test_trained_models_are_networks_of_pytorch(experiment: dict[str, Any]) -> N
         layers_of_row += [convolution(32, 32), norm(32), pool(), nn.ReLU()]
         layers_of_row += [convolution(32, 64), norm(64), pool(), nn.ReLU()]
         with torch.no_grad():
-            seen = nn.Sequential(*layers_of_row)(torch.tensor(x[160:]).permute(0, 3, 1, 2))
+            seen = nn.Sequential(*layers_of_row)(torch.tensor(x[160:]))
             outputs = seen.permute(0, 2, 3, 1).flatten(1) @ next(parameters) + next(parameters)
         accuracies.append(float((outputs.argmax(dim=1).numpy() == y[160:]).mean()))
     last = run.clients().to_polars().filter(polars.col("round") == 2).sort("row")
