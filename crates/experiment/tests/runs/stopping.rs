@@ -58,11 +58,11 @@ fn a_run_ends_at_the_first_evaluation_that_reaches_all_targets() {
 }
 
 #[test]
-fn a_run_that_was_killed_after_it_reached_its_targets_is_done() {
+fn a_run_that_has_lost_its_ending_comes_to_the_same_end_again() {
     let target = first_reached_in(3, &accuracies());
     let case = Case::new(&[&stopping(&[target]), "checkpoint={every: 2, keep: true}"]);
     let whole = case.run();
-    // What a process leaves that is killed before it says that the run is finished.
+    // Scores of clients before the checkpoint are gone with these, so the run starts again.
     for file in ["DONE", "summary.json", "clients.parquet"] {
         fs::remove_file(case.folder().join(file)).unwrap();
     }
