@@ -205,11 +205,21 @@ impl Round<'_> {
     /// What each client does in a method in which every client alive trains its own row, `[N]`.
     pub fn client_rows(&mut self, training: &Training) -> Vec<RowWork> {
         let amount = training.local.amount();
-        let rows = (0..).zip(self.alive).map(|(client, alive)| RowWork {
-            client,
-            amount: if *alive { amount } else { Amount::Idle },
-        });
-        self.in_time(rows.collect(), training)
+        let rows = (0..self.alive.len() as u32).map(|client| RowWork { client, amount });
+        self.rows_alive(rows.collect(), training)
+    }
+
+    /// `rows` without the work of clients that take no part, and with that of stragglers cut down to what they manage.
+    ///
+    /// # Panics
+    /// If a row works for a client that does not exist.
+    pub fn rows_alive(&mut self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
+        for row in &mut rows {
+            if !self.alive[row.client as usize] {
+                row.amount = Amount::Idle;
+            }
+        }
+        self.in_time(rows, training)
     }
 
     /// `rows`, cut down to the work that stragglers manage.
@@ -224,7 +234,7 @@ impl Round<'_> {
             .iter()
             .map(|row| Work {
                 client: rows[*row].client,
-                whole: training.local.count(),
+                whole: rows[*row].amount.count(),
                 steps: self.learner.steps_of(&rows[*row], &training.sgd),
             })
             .collect();

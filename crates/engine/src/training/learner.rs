@@ -8,7 +8,7 @@ mod state;
 pub use start::Start;
 pub use state::LearnerState;
 
-use super::batches::ShardPass;
+use super::batches::{Position, RowKey, ShardPass};
 use super::context::{Context, Problem, RowStates};
 use super::local_work::{LocalWork, Velocity};
 use super::score::{Score, Split};
@@ -33,7 +33,15 @@ pub struct Learner {
     tallies: Vec<RowTally>,
     local_steps: u64,
     examples_seen: u64,
+    before_gradients: Option<BeforeGradients>,
     trainer: Box<dyn Trainer>,
+}
+
+/// Where the rows stood before the last mini-batch gradients.
+#[derive(Debug)]
+struct BeforeGradients {
+    round: usize,
+    positions: Vec<Position>,
 }
 
 /// A trainer and what it is given.
@@ -76,6 +84,7 @@ impl Learner {
             tallies,
             local_steps: 0,
             examples_seen: 0,
+            before_gradients: None,
             trainer,
         })
     }
@@ -146,6 +155,7 @@ impl Learner {
             self.check(stack, work, &[Some(kept)])?;
         }
         let steps = self.count(work);
+        self.before_gradients = None;
         let call = self.call(stack.rows());
         let (rows, tasks) = (work.rows_of(stack, velocity), work.tasks());
         call.trainer
@@ -171,9 +181,49 @@ impl Learner {
             gradients: gradients.storage_mut(),
         };
         let call = self.call(stack.rows());
+        let positions = call.states.passes.iter().map(ShardPass::position).collect();
         call.trainer
             .gradients(call.context, call.states, rows, &work.tasks())?;
+        self.before_gradients = Some(BeforeGradients {
+            round: work.round,
+            positions,
+        });
         Ok(gradients)
+    }
+
+    /// Puts every row back to where it stood before the last [`gradients`](Self::gradients): the same call then takes gradients on the
+    /// same mini-batches, at whatever models (STORM, SAM). They count as further local steps.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`] if `round` has taken none since it last trained.
+    pub fn rewind_batches(&mut self, round: usize) -> Result<(), EngineError> {
+        let before = self.before_gradients.take();
+        let before = before
+            .filter(|before| before.round == round)
+            .ok_or_else(|| EngineError::Setting {
+                what: "mini-batches to take again",
+                found: "none".to_owned(),
+                needed: "those of gradients that the round has taken since it last trained",
+            })?;
+        let again = self.passes_at(&before.positions);
+        self.passes.splice(..again.len(), again);
+        Ok(())
+    }
+
+    /// The ways of the first rows through their shards, at these positions.
+    fn passes_at(&self, positions: &[Position]) -> Vec<ShardPass> {
+        let (partition, seed) = (&self.problem.partition, self.problem.seed);
+        // A rank draws the order of what it holds when it needs it.
+        let draws = self.device.ranks().is_none();
+        let pass_at = |(row, position): (u32, &Position)| {
+            let pass = ShardPass::at(*position);
+            let shard = |client: u32| partition.shard(client as usize).to_vec();
+            match draws {
+                true => pass.redrawn(RowKey { seed, row }, shard),
+                false => pass,
+            }
+        };
+        (0..).zip(positions).map(pass_at).collect()
     }
 
     /// The gradient of every row's model on all training examples of a client, `[R, P]`: row `i` on the shard of client

@@ -16,6 +16,16 @@ pub enum Amount {
     Epochs(u32),
 }
 
+impl Amount {
+    /// How many steps or epochs these are; 0 if the row is idle.
+    pub fn count(self) -> u32 {
+        match self {
+            Self::Idle => 0,
+            Self::Steps(count) | Self::Epochs(count) => count,
+        }
+    }
+}
+
 /// One row's task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowWork {

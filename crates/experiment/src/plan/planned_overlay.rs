@@ -292,8 +292,8 @@ impl Overlays {
         overlay_memory::check(size, &weights, self.available)
             .map_err(|fault| run.error(fault, "topology"))?;
         let built = built(&topology, &weights, population, 1).map_err(|error| blame(run, error))?;
-        let of_shards =
-            matches!(topology, Topology::DCliques(_)) || matches!(weights, Weights::ByExamples(_));
+        let of_shards = matches!(topology, Topology::DCliques(_) | Topology::Own(_))
+            || matches!(weights, Weights::ByExamples(_));
         let fixed = !(built.drawn || of_shards || topology.varies());
         let key = fingerprint(&topology, &weights, &built, population);
         if let Some(known) = self.by_edges.get(&key) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,63 @@ def floats(value: Any, name: str, shape: tuple[int | None, ...] | None = None) -
         needed = ", ".join("any" if length is None else str(length) for length in shape)
         raise ValueError(f"{name} is of shape {list(array.shape)}, needed [{needed}]")
     return np.ascontiguousarray(array, dtype=np.float32).reshape(array.shape)
+
+
+def pairs(value: Any, name: str, count: int) -> NDArray[np.uint32]:
+    """`value` as a row-major array `[E, 2]` of numbers below `count`.
+
+    Raises:
+        ValueError: if its shape or type is wrong, or a number is out of range; the message has `name`.
+    """
+    array = plain(value, name)
+    if array.size == 0:
+        return np.empty((0, 2), np.uint32)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} is of shape {list(array.shape)} and type {array.dtype}, needed whole numbers [E, 2]")
+    wrong = np.flatnonzero((array.min(axis=1) < 0) | (array.max(axis=1) >= count))
+    if wrong.size > 0:
+        first, second = array[wrong[0]].tolist()
+        raise ValueError(f"{name}: {first}-{second} names a client that does not exist: there are 0 to {count - 1}")
+    return np.ascontiguousarray(array, dtype=np.uint32)
+
+
+class Entries(NamedTuple):
+    """The entries of a matrix other than zero."""
+
+    shape: tuple[int, int]
+    rows: NDArray[np.uint32]
+    columns: NDArray[np.uint32]
+    values: NDArray[np.float64]
+
+
+def entries(matrix: Any, name: str, side: str) -> Entries:
+    """The entries other than zero of a square matrix of NumPy or SciPy, `[side, side]`.
+
+    Raises:
+        ValueError: if it is not square, or an entry is not finite; the message has `name` and the place.
+    """
+    if hasattr(matrix, "tocoo"):
+        found = matrix.tocoo()
+        shape, rows, columns, values = found.shape, found.row, found.col, found.data
+    else:
+        array = plain(matrix, f"{name}: the matrix")
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"{name}: the matrix is of type {array.dtype}, needed numbers")
+        array = array.astype(np.float64)
+        shape = array.shape
+        if array.ndim != 2:
+            raise ValueError(f"{name}: found an array of shape {shape}, needed [{side}, {side}]")
+        rows, columns = np.nonzero(array)
+        values = array[rows, columns]
+    if shape[0] != shape[1]:
+        raise ValueError(f"{name}: found {shape[0]} rows and {shape[1]} columns, needed [{side}, {side}]")
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    rows, columns = (np.ascontiguousarray(index, dtype=np.uint32) for index in (rows, columns))
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size > 0:
+        place = wrong[0]
+        raise ValueError(f"{name}: row {rows[place]}, column {columns[place]} is {values[place]}, needed finite numbers")
+    return Entries((int(shape[0]), int(shape[1])), rows, columns, values)
 
 
 def _fits(found: tuple[int, ...], needed: tuple[int | None, ...]) -> bool:

@@ -75,8 +75,16 @@ class Stack:
     def __itruediv__(self, scale: ArrayLike) -> Stack: ...
     def add_scaled(self, other: Stack, scale: ArrayLike = 1.0) -> Stack:
         """`row_i <- row_i + scale_i * other_i`, in place. Returns the stack."""
-    def mix(self, mixing: Mixing) -> Stack:
-        """Averages each row over its neighbours, in place: `row_i <- sum_j w_ij row_j`. Returns the stack."""
+    def mix(self, mixing: Mixing | Any) -> Stack:
+        """Averages each row over others, in place: `row_i <- sum_j w_ij row_j`. Returns the stack.
+
+        Args:
+            mixing: the weights of a round, `round.mixing`, or a matrix `[R, R]` of NumPy or SciPy. A matrix is taken as it is: rows need
+                not sum to one, nor need it be symmetric. Its numbers are rounded to single precision, and zeros cost nothing.
+
+        Raises:
+            ValueError: if the shape is wrong, or a weight is not finite.
+        """
     def top_k(self, share: float) -> Stack:
         """Keeps the largest parameters of each row, in place, and sets the others to zero.
 
@@ -141,6 +149,12 @@ class Round:
     def clients(self) -> int:
         """Number of clients."""
     @property
+    def shard_sizes(self) -> NDArray[np.uint64]:
+        """Training examples of each client, `[N]`."""
+    @property
+    def label_counts(self) -> NDArray[np.uint64]:
+        """Training examples of each label that each client holds, `[N, C]`. It counts anew whenever you read it."""
+    @property
     def mixing(self) -> Mixing:
         """The mixing weights of this round's overlay."""
     @property
@@ -166,8 +180,10 @@ class Round:
         correction: Stack | None = None,
         anchor: Stack | None = None,
         mu: float = 0.0,
+        steps: ArrayLike | None = None,
+        clients: ArrayLike | None = None,
     ) -> None:
-        """Trains the models of all clients alive, as the keys of the configuration say.
+        """Trains the models of all clients that take part, as the keys of the configuration say.
 
         Args:
             models: the models, `[R, P]`, trained in place.
@@ -175,26 +191,67 @@ class Round:
             correction: added to every gradient, `[R, P]`.
             anchor: models `[R, P]`; `mu * (w - anchor)` is added to every gradient.
             mu: the strength of the pull to `anchor`.
+            steps: local steps of each row, `[R]`, in place of the key `local`; a row with 0 does not move.
+            clients: the client on whose examples each row trains, `[R]`; row `i` on those of client `i` if absent. A row that goes
+                from client to client begins a new pass through the examples of each.
+
+        Raises:
+            ValueError: if there is not one number for each row, or a client does not exist.
+            TypeError: if they are no whole numbers.
         """
-    def gradients(self, models: Stack) -> tuple[Stack, NDArray[np.float32]]:
-        """The gradients at `models` on the clients' next mini-batches, `[R, P]`, and the learning rates, `[R]`.
+    def gradients(
+        self, models: Stack, *, same_batches: bool = False, clients: ArrayLike | None = None
+    ) -> tuple[Stack, NDArray[np.float32]]:
+        """The gradients at `models` on the next mini-batch of each row, `[R, P]`, and the learning rates, `[R]`.
 
         They go by the keys `batch_size`, `draw`, `learning_rate`, `weight_decay` and `clip_norm`, and not by `local` and `momentum`. Rows of
-        clients that do not take part are zero.
+        clients that do not take part are zero. They count as a local step of each client.
+
+        Args:
+            models: the models, `[R, P]`.
+            same_batches: whether the mini-batches are those of the last call in this round, in place of the next ones. `clients` must
+                be the same then.
+            clients: the client whose examples each row's mini-batch is from, `[R]`; row `i` has those of client `i` if absent.
+
+        Raises:
+            RuntimeError: if there are no batches to take again: the round has taken no gradients since it last trained.
+            ValueError: if there is not one client for each row, or one does not exist.
+            TypeError: if they are no whole numbers.
         """
-    def send(self, stack: Stack | None = None, *, bytes: ArrayLike | None = None) -> None:
-        """Counts the traffic of one message from every client alive to each neighbour that receives from it.
+    def evaluate(
+        self, models: Stack, *, clients: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The mean loss and the accuracy of each row on all training examples of a client, `[R]` each.
+
+        It is no local step, takes no simulated time, and moves nothing. Clients that take no part are judged, too. Clients without
+        examples give zeros.
+
+        Args:
+            models: the models, `[R, P]`, of as many rows as you like.
+            clients: the client whose examples each row is judged on, `[R]`; row `i` on those of client `i` if absent.
+
+        Raises:
+            ValueError: if there is not one client for each row, or one does not exist.
+            TypeError: if they are no whole numbers.
+        """
+    def send(
+        self, stack: Stack | None = None, *, bytes: ArrayLike | None = None, edges: ArrayLike | None = None
+    ) -> None:
+        """Counts the traffic of one message from every client that takes part to each neighbour that receives from it.
 
         A message has the size of a row of `stack`, or `bytes` bytes; that of a whole model if both are absent. It only counts: no
         parameter moves.
 
         Args:
             stack: what is sent, `[R, P]`: 4 bytes for each parameter of a row, or what `top_k` has left of it, 8 bytes for each.
-            bytes: the bytes of a message: a whole number, or one for each client, `[N]`. A client with 0 bytes sends nothing. Different
-                sizes take time and memory for every edge of the overlay.
+            bytes: the bytes of a message: a whole number, or one for each client, `[N]`, or for each of `edges`, `[E]`. A client with 0
+                bytes sends nothing. Different sizes take time and memory for every edge of the overlay.
+            edges: who sends to whom, `[E, 2]`, sender and receiver of each message, in place of all neighbours. They need not be
+                neighbours on the overlay.
 
         Raises:
-            ValueError: if both are given, there is not one number for each client, or one is below 0 or above 10**12.
+            ValueError: if both `stack` and `bytes` are given, there is not one number for each client or edge, one is below 0 or above
+                10**12, or an edge names a client that does not exist or takes no part, or the same client twice.
             TypeError: if the bytes are no whole numbers.
         """
     def record(self, name: str, value: ArrayLike) -> None:
@@ -231,8 +288,13 @@ class Part:
     @staticmethod
     def overlay(name: str, version: str, nodes: int, edges: NDArray[np.uint32]) -> Part: ...
     @staticmethod
-    def overlay_of_rounds(
-        name: str, version: str, edges: Callable[[int, int], NDArray[np.uint32]], expected: float | None
+    def overlay_by(
+        name: str,
+        version: str,
+        edges: Callable[[int, int, NDArray[np.uint64] | None], NDArray[np.uint32]],
+        expected: float | None,
+        changes: bool,
+        needs_labels: bool,
     ) -> Part: ...
     @staticmethod
     def weights(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -17,15 +18,24 @@ from meshfold._own import Method
 
 
 def overlay(
-    graph: Any, *, label: str | None = None, expected_edges: float | None = None, version: str | None = None
+    graph: Any,
+    *,
+    changes: bool = True,
+    label: str | None = None,
+    expected_edges: float | None = None,
+    version: str | None = None,
 ) -> Part:
-    """An overlay for `topology`, from a graph or from a function of the round.
+    """An overlay for `topology`, from a graph or from a function.
 
     Args:
         graph: a networkx graph whose nodes are 0 to N - 1, a symmetric matrix of NumPy or SciPy whose entries off the diagonal are
-            the edges, an array of edges `[E, 2]` of whole numbers, or a function of `(round, nodes)`, with rounds counted from 1, that
-            returns one of these. It must always return the same graph for the same round: it is called for the first round when the
-            experiment is planned and again when the run begins, and a run that continues from a checkpoint calls it once more.
+            the edges, an array of edges `[E, 2]` of whole numbers, or a function that returns one of these. A function of
+            `(round, nodes)`, with rounds counted from 1, makes an overlay for each round. It must always return the same graph for the
+            same round: it is called for the first round when the experiment is planned and again when the run begins, and a run that
+            continues from a checkpoint calls it once more. If it has a parameter `label_counts`, it also gets how many training examples
+            of each label each node holds, `[N, C]`.
+        changes: if false, all rounds have the same overlay, and the function is one of `(nodes)`, and of `label_counts` if it has
+            that parameter. The overlay must be connected.
         label: what the overlay is called in tables and figures; `graph` with a digest if absent.
         expected_edges: about how many edges the overlays of a function have, from which memory is planned; two for each node if absent.
         version: distinguishes overlays with the same label, as part of the id of a run. If absent, it is a digest of the graph, or of
@@ -36,25 +46,40 @@ def overlay(
     """
     version = _digests.version_of(version, "overlay")
     if callable(graph) and not hasattr(graph, "edges"):
+        function, needs_labels = graph, _has_parameter(graph, "label_counts")
         digest = version or _digests.of_values(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
-        function = graph
+        if not changes:
+            digest = f"{digest} fixed"
 
-        def edges(round: int, nodes: int) -> NDArray[np.uint32]:
-            count, found = _edges(function(round, nodes), nodes)
+        def edges(round: int, nodes: int, label_counts: NDArray[np.uint64] | None) -> NDArray[np.uint32]:
+            places = (round, nodes) if changes else (nodes,)
+            made = function(*places, label_counts=label_counts) if needs_labels else function(*places)
+            count, found = _edges(made, nodes)
             if count is not None and count != nodes:
-                raise ValueError(f"round {round}: the graph has {count} nodes, but {nodes} are needed")
+                of_round = f"round {round}: " if changes else ""
+                raise ValueError(f"{of_round}the graph has {count} nodes, but {nodes} are needed")
             return found
 
         expected = None if expected_edges is None else float(expected_edges)
-        part = Part.overlay_of_rounds(name, digest, edges, expected)
+        part = Part.overlay_by(name, digest, edges, expected, changes, needs_labels)
         if version is not None:
             return part
-        return _renewal.renewable(part, edges, lambda: [function], lambda: overlay(function, label=label, expected_edges=expected))
+        again = lambda: overlay(function, changes=changes, label=label, expected_edges=expected)  # noqa: E731
+        return _renewal.renewable(part, edges, lambda: [function], again)
+    if not changes:
+        raise ValueError("overlay: `changes` is for functions: a graph is the same in all rounds")
     count, found = _edges(graph, None)
     nodes = count if count is not None else int(found.max(initial=0)) + 1
     digest = version or _digests.of_arrays(found, np.array([nodes]))
     return Part.overlay(label or f"graph-{digest[:6]}", digest, nodes, found)
+
+
+def _has_parameter(function: Any, name: str) -> bool:
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def _edges(graph: Any, nodes: int | None) -> tuple[int | None, NDArray[np.uint32]]:
@@ -147,27 +172,7 @@ def weights(matrix: Any, *, label: str | None = None) -> Part:
     Raises:
         ValueError: if the matrix is not square, or an entry is not finite; the message names its row.
     """
-    if hasattr(matrix, "tocoo"):
-        entries = matrix.tocoo()
-        shape, rows, columns, values = entries.shape, entries.row, entries.col, entries.data
-    else:
-        array = _arrays.plain(matrix, "weights: the matrix")
-        if array.dtype.kind not in "biuf":
-            raise ValueError(f"weights: the matrix is of type {array.dtype}, needed numbers")
-        array = array.astype(np.float64)
-        shape = array.shape
-        if array.ndim != 2:
-            raise ValueError(f"weights: found an array of shape {shape}, needed [N, N]")
-        rows, columns = np.nonzero(array)
-        values = array[rows, columns]
-    if shape[0] != shape[1]:
-        raise ValueError(f"weights: found {shape[0]} rows and {shape[1]} columns, needed [N, N]")
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    rows, columns = (np.ascontiguousarray(index, dtype=np.uint32) for index in (rows, columns))
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if wrong.size > 0:
-        place = wrong[0]
-        raise ValueError(f"weights: row {rows[place]}, column {columns[place]} is {values[place]}")
+    shape, rows, columns, values = _arrays.entries(matrix, "weights", "N")
     digest = _digests.of_arrays(rows, columns, values, np.array(shape))
     return Part.weights(label or f"weights-{digest[:6]}", digest, shape[0], rows, columns, values)
 

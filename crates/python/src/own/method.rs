@@ -116,7 +116,7 @@ impl MethodSpec for PyMethod {
             training: self.training(),
             uses: Arc::default(),
             begun_in: None,
-            setting: setting.clone(),
+            setting: Arc::new(setting.clone()),
             object: None,
             kept: Vec::new(),
             handles: Vec::new(),
@@ -139,7 +139,7 @@ struct PyMethodState {
     /// Those keys and the ones of all methods, as JSON.
     settings: Arc<str>,
     training: Training,
-    setting: Setting,
+    setting: Arc<Setting>,
     /// What it has made use of in the rounds that were carried out.
     uses: Arc<Uses>,
     /// The first of these rounds, once it is done.
@@ -270,8 +270,8 @@ impl Algorithm for PyMethodState {
         if let Some(error) = self.broken.take() {
             return Err(error);
         }
-        let (training, setting) = (self.training.clone(), self.setting.clone());
-        let about = PyRound::of(round, &setting, &self.settings, &self.uses);
+        let training = self.training.clone();
+        let about = PyRound::of(round, &self.setting, &self.settings, &self.uses);
         round::lend(round, &training, || self.call(models, "round", Some(about)))?;
         self.begun_in.get_or_insert(round.number);
         Ok(())

@@ -9,7 +9,8 @@ use meshfold_experiment::{Own, OwnName};
 use meshfold_topology::{
     MixingMatrix, Nodes, Overlay, OverlayChange, OwnOverlay, OwnWeights, TopologyError,
 };
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -100,18 +101,23 @@ impl PyPart {
         }
     }
 
-    /// An overlay for each round: `edges(round, nodes)` returns its edges, `[E, 2]`.
+    /// An overlay from a function: `edges(round, nodes, label_counts)` returns its edges, `[E, 2]`. If it `changes`, each round has
+    /// another; else it is asked once. `label_counts`, `[N, C]`, are given if it `needs_labels`, else None.
     #[staticmethod]
-    fn overlay_of_rounds(
+    fn overlay_by(
         name: String,
         version: String,
         edges: Py<PyAny>,
         expected: Option<f64>,
+        changes: bool,
+        needs_labels: bool,
     ) -> Self {
-        let made = Made::Overlay(Arc::new(OfRounds {
+        let made = Made::Overlay(Arc::new(ByFunction {
             name: name.clone(),
             edges,
             expected,
+            changes,
+            needs_labels,
         }));
         Self {
             name,
@@ -266,14 +272,39 @@ impl OwnOverlay for Graph {
     }
 }
 
-struct OfRounds {
+struct ByFunction {
     name: String,
     edges: Py<PyAny>,
     /// About how many edges there are, if that is known.
     expected: Option<f64>,
+    /// Whether each round has an overlay of its own.
+    changes: bool,
+    /// Whether the function is given the labels that nodes hold.
+    needs_labels: bool,
 }
 
-impl OwnOverlay for OfRounds {
+impl ByFunction {
+    /// The examples of each label that each node holds, `[N, C]`, as an array.
+    fn label_counts<'py>(
+        &self,
+        py: Python<'py>,
+        nodes: Nodes<'_>,
+    ) -> PyResult<Option<Bound<'py, PyArray2<u64>>>> {
+        if !self.needs_labels {
+            return Ok(None);
+        }
+        if nodes.label_counts.len() != nodes.count {
+            return Err(PyValueError::new_err(
+                "the function needs `label_counts`, and nothing says here which examples the nodes hold",
+            ));
+        }
+        let counts = PyArray1::from_vec(py, nodes.label_counts.concat());
+        let classes = nodes.label_counts.first().map_or(0, Vec::len);
+        counts.reshape([nodes.count, classes]).map(Some)
+    }
+}
+
+impl OwnOverlay for ByFunction {
     fn overlay(
         &self,
         draw: usize,
@@ -281,7 +312,11 @@ impl OwnOverlay for OfRounds {
         _rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
         let edges = gate::attach(|py| -> PyResult<Vec<(u32, u32)>> {
-            let edges = self.edges.bind(py).call1((draw + 1, nodes.count))?;
+            let label_counts = self.label_counts(py, nodes)?;
+            let edges = self
+                .edges
+                .bind(py)
+                .call1((draw + 1, nodes.count, label_counts))?;
             Ok(pairs(&edges.extract()?))
         });
         let failed = |reason| TopologyError::Own {
@@ -294,7 +329,10 @@ impl OwnOverlay for OfRounds {
     }
 
     fn change(&self) -> OverlayChange {
-        OverlayChange::EachRound
+        match self.changes {
+            true => OverlayChange::EachRound,
+            false => OverlayChange::Never,
+        }
     }
 
     fn edges(&self, nodes: usize) -> f64 {

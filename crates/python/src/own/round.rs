@@ -5,15 +5,17 @@ use std::sync::Arc;
 use meshfold_algorithms::training::Training;
 use meshfold_algorithms::velocity::{DecayedGradients, decayed_gradients};
 use meshfold_algorithms::{Round, Setting};
-use meshfold_engine::{Amount, Anchor, Mixing, RowWork, Velocity};
+use meshfold_engine::{Amount, Anchor, Mixing, RowWork, Split, Velocity};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
 
-use super::figure;
+use super::mixing::PyMixing;
+use super::row_work::RowRequest;
 use super::stack::{PyStack, beside, engine};
 use super::uses::Uses;
+use super::{figure, messages};
 
 /// The round in progress on this thread, and how its clients train.
 struct Lent<'a> {
@@ -55,46 +57,6 @@ fn with<T: Send>(
     })
 }
 
-/// The most weights in an array: 2 GiB.
-const MOST_WEIGHTS: usize = 1 << 28;
-
-/// The largest message: more bytes, summed over rounds, might be too many for a count.
-const MOST_BYTES: u64 = 1_000_000_000_000;
-
-/// Mixing weights `[R, R]`.
-#[pyclass(name = "Mixing", module = "meshfold", frozen)]
-pub(crate) struct PyMixing(pub(super) Mixing);
-
-#[pymethods]
-impl PyMixing {
-    /// Rows and columns.
-    #[getter]
-    fn shape(&self) -> (usize, usize) {
-        (self.0.rows(), self.0.columns())
-    }
-
-    /// The weights, `[R, R]`: row `i` has those by which client `i` averages.
-    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (rows, columns) = self.shape();
-        if rows.saturating_mul(columns) > MOST_WEIGHTS {
-            return Err(PyValueError::new_err(format!(
-                "an array of {rows} x {columns} weights is too large: needed at most {MOST_WEIGHTS}; `round.edges` has the links"
-            )));
-        }
-        let mut weights = vec![0.0; rows * columns];
-        for (row, of_row) in weights.chunks_exact_mut(columns.max(1)).enumerate() {
-            for (column, weight) in self.0.row(row) {
-                of_row[column as usize] = weight;
-            }
-        }
-        PyArray1::from_vec(py, weights).reshape([rows, columns])
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Mixing({} x {})", self.0.rows(), self.0.columns())
-    }
-}
-
 /// One communication round.
 #[pyclass(name = "Round", module = "meshfold", frozen)]
 pub(crate) struct PyRound {
@@ -104,12 +66,9 @@ pub(crate) struct PyRound {
     /// Seed of what methods draw: `seeds.methods`, or else the run's seed.
     #[pyo3(get)]
     seed: u64,
-    /// Number of clients.
-    #[pyo3(get)]
-    clients: usize,
+    setting: Arc<Setting>,
     mixing: Option<Mixing>,
     alive: Vec<bool>,
-    model_bytes: u64,
     /// The keys of the configuration, as JSON.
     settings: Arc<str>,
     has_links: bool,
@@ -120,7 +79,7 @@ impl PyRound {
     /// What is known of `round` without asking it.
     pub(super) fn of(
         round: &Round<'_>,
-        setting: &Setting,
+        setting: &Arc<Setting>,
         settings: &Arc<str>,
         uses: &Arc<Uses>,
     ) -> Self {
@@ -132,10 +91,9 @@ impl PyRound {
             uses: Arc::clone(uses),
             number: round.number,
             seed: round.seed,
-            clients: setting.clients,
+            setting: Arc::clone(setting),
             mixing: round.mixing.cloned(),
             alive: round.alive.to_vec(),
-            model_bytes: setting.model_bytes(),
         }
     }
 
@@ -153,6 +111,32 @@ fn no_overlay() -> PyErr {
 
 #[pymethods]
 impl PyRound {
+    /// Number of clients.
+    #[getter]
+    fn clients(&self) -> usize {
+        self.setting.clients
+    }
+
+    /// Training examples of each client, `[N]`.
+    #[getter]
+    fn shard_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        let sizes = self.setting.shard_sizes.iter();
+        PyArray1::from_iter(py, sizes.map(|size| *size as u64))
+    }
+
+    /// Training examples of each label that each client holds, `[N, C]`.
+    #[getter]
+    fn label_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
+        let (counts, classes) = with(py, |lent| {
+            let learner = lent.round.learner;
+            let examples = &learner.splits().train;
+            let (labels, classes) = (examples.labels(), examples.classes());
+            let counts = learner.partition().label_counts(labels, classes);
+            Ok((counts.concat(), classes))
+        })?;
+        PyArray1::from_vec(py, counts).reshape([self.setting.clients, classes])
+    }
+
     /// The mixing weights of this round's overlay.
     #[getter]
     fn mixing(&self) -> PyResult<PyMixing> {
@@ -204,8 +188,9 @@ impl PyRound {
         Ok(PyArray1::from_vec(py, rates))
     }
 
-    /// Local work of all clients alive, as the configuration's keys have it.
-    #[pyo3(signature = (models, *, velocity=None, correction=None, anchor=None, mu=0.0))]
+    /// Local work of all rows, as the configuration's keys have it, or for `steps` local steps of each row, on the examples of `clients`.
+    #[pyo3(signature = (models, *, velocity=None, correction=None, anchor=None, mu=0.0, steps=None, clients=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn train(
         &self,
         py: Python<'_>,
@@ -214,12 +199,18 @@ impl PyRound {
         correction: Option<&Bound<'_, PyStack>>,
         anchor: Option<&Bound<'_, PyStack>>,
         mu: f32,
+        steps: Option<&Bound<'_, PyAny>>,
+        clients: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         if velocity.is_some_and(|velocity| velocity.is(models)) {
             return Err(PyValueError::new_err(
                 "train: the velocity is the models themselves, needed a stack of its own, such as `models.zeros_like()` made in `start`",
             ));
         }
+        let request = {
+            let rows = models.try_borrow()?.stack()?.rows();
+            RowRequest::read("train", rows, self.setting.clients, clients, steps)?
+        };
         let changed: Vec<&Bound<'_, PyStack>> = [models].into_iter().chain(velocity).collect();
         let read = |stack| beside(stack, &changed);
         let correction = correction.map(read).transpose()?;
@@ -231,8 +222,11 @@ impl PyRound {
         let correction = correction.as_ref().map(|stack| stack.stack()).transpose()?;
         let anchor = anchor.as_ref().map(|stack| stack.stack()).transpose()?;
         self.uses.train.note();
+        if steps.is_none() {
+            self.uses.local.note();
+        }
         with(py, move |mut lent| {
-            let rows = lent.round.client_rows(lent.training);
+            let rows = request.rows(&mut lent.round, lent.training);
             let mut work = lent.round.work(&rows, lent.training);
             work.correction = correction;
             work.anchor = anchor.map(|models| Anchor { models, mu });
@@ -244,18 +238,35 @@ impl PyRound {
         })
     }
 
-    /// The gradients of the clients' next mini-batches at `models`, `[R, P]`, and the learning rate of each, `[R]`. Rows of clients
-    /// that take no part are zero.
+    /// The gradients of each row's next mini-batch at `models`, `[R, P]`, and the learning rate of each, `[R]`. Rows of clients that
+    /// take no part are zero.
+    #[pyo3(signature = (models, *, same_batches=false, clients=None))]
     fn gradients<'py>(
         &self,
         py: Python<'py>,
         models: &PyStack,
+        same_batches: bool,
+        clients: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(PyStack, Bound<'py, PyArray1<f32>>)> {
         let models = models.stack()?;
+        let request = RowRequest::read(
+            "gradients",
+            models.rows(),
+            self.setting.clients,
+            clients,
+            None,
+        )?;
         self.uses.gradients.note();
+        let number = self.number;
         let taken = with(py, move |mut lent| {
-            let rows: Vec<RowWork> = lent.round.client_rows(lent.training);
             let training = lent.training;
+            if same_batches {
+                lent.round
+                    .learner
+                    .rewind_batches(number)
+                    .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+            }
+            let rows: Vec<RowWork> = request.rows(&mut lent.round, training);
             decayed_gradients(models, &mut lent.round, &rows, training)
                 .map_err(|error| PyRuntimeError::new_err(error.to_string()))
         })?;
@@ -263,33 +274,77 @@ impl PyRound {
         Ok((PyStack::of(gradients), PyArray1::from_vec(py, rates)))
     }
 
-    /// Counts a message from every client alive to each neighbour that listens to it: a row of `stack`, or so many `bytes`, a number
-    /// for all clients or one for each.
-    #[pyo3(signature = (stack=None, *, bytes=None))]
+    /// The mean loss and the accuracy of each row on all training examples of a client, `[R]` each.
+    #[pyo3(signature = (models, *, clients=None))]
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        models: &PyStack,
+        clients: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let models = models.stack()?;
+        let request = RowRequest::read(
+            "evaluate",
+            models.rows(),
+            self.setting.clients,
+            clients,
+            None,
+        )?;
+        let clients = request.clients(self.setting.clients);
+        let scores = with(py, move |lent| {
+            let judged = lent
+                .round
+                .learner
+                .evaluate(models, Split::Shards(&clients), None);
+            judged.map_err(engine)
+        })?;
+        let losses = scores.iter().map(|score| score.loss);
+        let accuracies = scores.iter().map(|score| score.accuracy);
+        Ok((
+            PyArray1::from_iter(py, losses),
+            PyArray1::from_iter(py, accuracies),
+        ))
+    }
+
+    /// Counts a message from every client alive to each neighbour that listens to it, or over each of `edges`: a row of `stack`, or
+    /// so many `bytes`, a number for all or one for each.
+    #[pyo3(signature = (stack=None, *, bytes=None, edges=None))]
     fn send(
         &self,
         py: Python<'_>,
         stack: Option<PyRef<'_, PyStack>>,
         bytes: Option<&Bound<'_, PyAny>>,
+        edges: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        if self.mixing.is_none() {
-            return Err(no_overlay());
+        let pairs = edges.map(|edges| messages::pairs(edges, &self.alive));
+        let pairs = pairs.transpose()?;
+        if self.mixing.is_none() && pairs.is_none() {
+            return Err(PyRuntimeError::new_err(
+                "this method says `overlay = False`, so its rounds have no neighbours: name senders and receivers by `edges`",
+            ));
         }
+        let (count, each) = match &pairs {
+            None => (self.setting.clients, "client"),
+            Some(pairs) => (pairs.len(), "edge"),
+        };
         let sizes = match (&stack, bytes) {
             (Some(_), Some(_)) => {
                 return Err(PyValueError::new_err(
                     "send: give a stack or a number of bytes, not both",
                 ));
             }
-            (_, Some(bytes)) => sizes(bytes, self.clients)?,
-            (Some(stack), None) => {
-                vec![stack.message_bytes().unwrap_or(self.model_bytes); self.clients]
+            (_, Some(bytes)) => messages::sizes(bytes, count, each)?,
+            (stack, None) => {
+                let of_stack = stack.as_ref().and_then(|stack| stack.message_bytes());
+                vec![of_stack.unwrap_or(self.setting.model_bytes()); count]
             }
-            (None, None) => vec![self.model_bytes; self.clients],
         };
         self.uses.send.note();
         with(py, move |mut lent| {
-            lent.round.exchange_sizes(&sizes);
+            match pairs {
+                None => lent.round.exchange_sizes(&sizes),
+                Some(pairs) => lent.round.traffic.messages(messages::over(&pairs, &sizes)),
+            }
             Ok(())
         })
     }
@@ -304,38 +359,9 @@ impl PyRound {
     }
 
     fn __repr__(&self) -> String {
-        format!("Round(number={}, clients={})", self.number, self.clients)
+        format!(
+            "Round(number={}, clients={})",
+            self.number, self.setting.clients
+        )
     }
-}
-
-/// The bytes of a message of each client, `[N]`: whole numbers, or one for all clients.
-fn sizes(bytes: &Bound<'_, PyAny>, clients: usize) -> PyResult<Vec<u64>> {
-    let no_sizes = || {
-        PyTypeError::new_err(format!(
-            "send: `bytes` needs whole numbers: one for all clients, or one for each of {clients}"
-        ))
-    };
-    let sizes: Vec<i128> = if bytes.len().is_err() {
-        vec![bytes.extract().map_err(|_| no_sizes())?; clients]
-    } else {
-        let arrays = bytes.py().import("meshfold._arrays")?;
-        let array = arrays.call_method1("plain", (bytes, "send: `bytes`"))?;
-        let of_clients = array.call_method0("tolist")?.extract();
-        of_clients.map_err(|_| no_sizes())?
-    };
-    if sizes.len() != clients {
-        return Err(PyValueError::new_err(format!(
-            "send: `bytes` has {} numbers, needed one for all clients, or one for each of {clients}",
-            sizes.len()
-        )));
-    }
-    let size = |size: i128| u64::try_from(size).ok().filter(|size| *size <= MOST_BYTES);
-    let checked = sizes.into_iter().map(|found| {
-        size(found).ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "send: found a message of {found} bytes, needed a whole number from 0 to {MOST_BYTES}"
-            ))
-        })
-    });
-    checked.collect()
 }

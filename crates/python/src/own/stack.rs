@@ -6,8 +6,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::round::PyMixing;
-use super::{views, writes};
+use super::{mixing, views, writes};
 
 /// Rows of parameters, `[R, P]`: one for each client. Every operation works on all rows at once.
 #[pyclass(name = "Stack", module = "meshfold")]
@@ -289,10 +288,15 @@ impl PyStack {
         Ok(slf)
     }
 
-    /// Averages each row over its neighbours, in place: `row_i <- sum_j w_ij row_j`. Returns the stack.
-    fn mix<'py>(mut slf: PyRefMut<'py, Self>, mixing: &PyMixing) -> PyResult<PyRefMut<'py, Self>> {
+    /// Averages each row over others, in place: `row_i <- sum_j w_ij row_j`, with the weights of a round or a matrix `[R, R]`.
+    /// Returns the stack.
+    fn mix<'py>(
+        mut slf: PyRefMut<'py, Self>,
+        mixing: &Bound<'py, PyAny>,
+    ) -> PyResult<PyRefMut<'py, Self>> {
+        let weights = mixing::read(mixing, slf.stack()?.rows())?;
         let (py, stack) = (slf.py(), slf.stack_mut()?);
-        py.detach(|| stack.mix(&mixing.0).map_err(engine))?;
+        py.detach(|| stack.mix(&weights).map_err(engine))?;
         Ok(slf)
     }
 

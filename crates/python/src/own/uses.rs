@@ -24,6 +24,8 @@ impl Use {
 pub(super) struct Uses {
     /// `round.train`.
     pub(super) train: Use,
+    /// The key `local`, by `round.train` without `steps`.
+    pub(super) local: Use,
     /// `round.gradients`.
     pub(super) gradients: Use,
     /// `round.settings`, by which it may go itself.
@@ -42,21 +44,26 @@ impl Uses {
     }
 
     fn unused_keys(&self, method: &str, training: &Training) -> Option<String> {
-        if !self.gradients.is_noted() || self.train.is_noted() || self.settings.is_noted() {
+        let works = self.gradients.is_noted() || self.train.is_noted();
+        if !works || self.settings.is_noted() {
             return None;
         }
         // One epoch is what a method has that says nothing of it.
         let is_usual = matches!(training.local, Local::Steps(1) | Local::Epochs(1));
-        let local = (!is_usual).then_some("algorithm.own.local");
-        let momentum = (training.sgd.momentum != 0.0).then_some("algorithm.own.momentum");
+        let local = (!is_usual && !self.local.is_noted()).then_some("algorithm.own.local");
+        let momentum = (training.sgd.momentum != 0.0 && !self.train.is_noted())
+            .then_some("algorithm.own.momentum");
         let keys: Vec<&str> = local.into_iter().chain(momentum).collect();
         let verb = if keys.len() == 1 { "is" } else { "are" };
+        let why = match self.train.is_noted() {
+            true => "gives round.train its `steps`",
+            false => {
+                "calls round.gradients, which takes the gradient of one mini-batch, and never round.train"
+            }
+        };
         (!keys.is_empty()).then(|| {
-            format!(
-                "{} {verb} not used: the method `{method}` calls round.gradients, which takes the gradient of one mini-batch, and never \
-                 round.train",
-                keys.join(" and ")
-            )
+            let keys = keys.join(" and ");
+            format!("{keys} {verb} not used: the method `{method}` {why}")
         })
     }
 

@@ -1,7 +1,7 @@
 //! Stopping a learner and going on with another.
 
 use super::Learner;
-use crate::training::batches::{Position, RowKey, ShardPass};
+use crate::training::batches::{Position, ShardPass};
 use crate::training::tally::{DeviceLosses, RowTally};
 use serde::{Deserialize, Serialize};
 
@@ -50,20 +50,8 @@ impl Learner {
     /// If the state does not [fit](Self::fits).
     pub fn resume(&mut self, state: &LearnerState) {
         assert!(self.fits(state), "the state of a learner of the same run");
-        let (partition, seed) = (&self.problem.partition, self.problem.seed);
-        // A rank draws the order of what it holds when it needs it.
-        let draws = self.device.ranks().is_none();
-        self.passes = (0u32..)
-            .zip(&state.positions)
-            .map(|(row, position)| {
-                let pass = ShardPass::at(*position);
-                let shard = |client: u32| partition.shard(client as usize).to_vec();
-                match draws {
-                    true => pass.redrawn(RowKey { seed, row }, shard),
-                    false => pass,
-                }
-            })
-            .collect();
+        self.passes = self.passes_at(&state.positions);
+        self.before_gradients = None;
         self.tallies.clone_from(&state.losses);
         (self.local_steps, self.examples_seen) = (state.local_steps, state.examples_seen);
         self.trainer.resume(state.on_device.as_ref());

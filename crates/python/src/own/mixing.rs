@@ -1,0 +1,83 @@
+//! Weights that rows are averaged by: those of a round, or a matrix of the method's own.
+
+use meshfold_engine::Mixing;
+use meshfold_topology::MixingMatrix;
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The most weights in an array: 2 GiB.
+const MOST_WEIGHTS: usize = 1 << 28;
+
+/// Mixing weights `[R, R]`.
+#[pyclass(name = "Mixing", module = "meshfold", frozen)]
+pub(crate) struct PyMixing(pub(super) Mixing);
+
+#[pymethods]
+impl PyMixing {
+    /// Rows and columns.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.0.rows(), self.0.columns())
+    }
+
+    /// The weights, `[R, R]`: row `i` has those by which client `i` averages.
+    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (rows, columns) = self.shape();
+        if rows.saturating_mul(columns) > MOST_WEIGHTS {
+            return Err(PyValueError::new_err(format!(
+                "an array of {rows} x {columns} weights is too large: needed at most {MOST_WEIGHTS}; `round.edges` has the links"
+            )));
+        }
+        let mut weights = vec![0.0; rows * columns];
+        for (row, of_row) in weights.chunks_exact_mut(columns.max(1)).enumerate() {
+            for (column, weight) in self.0.row(row) {
+                of_row[column as usize] = weight;
+            }
+        }
+        PyArray1::from_vec(py, weights).reshape([rows, columns])
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Mixing({} x {})", self.0.rows(), self.0.columns())
+    }
+}
+
+/// The entries of a matrix other than zero, as `meshfold._arrays.entries` gives them.
+#[derive(FromPyObject)]
+struct Entries<'py> {
+    shape: (usize, usize),
+    rows: PyReadonlyArray1<'py, u32>,
+    columns: PyReadonlyArray1<'py, u32>,
+    values: PyReadonlyArray1<'py, f64>,
+}
+
+/// The weights `given` for a stack of `rows` rows: those of a round, or a matrix `[R, R]` of NumPy or SciPy.
+pub(super) fn read(given: &Bound<'_, PyAny>, rows: usize) -> PyResult<Mixing> {
+    if let Ok(mixing) = given.cast::<PyMixing>() {
+        return Ok(mixing.get().0.clone());
+    }
+    let arrays = given.py().import("meshfold._arrays")?;
+    let entries: Entries<'_> = arrays
+        .call_method1("entries", (given, "mix", "R"))?
+        .extract()?;
+    if entries.shape != (rows, rows) {
+        return Err(PyValueError::new_err(format!(
+            "mix: found weights of shape {:?}, needed {:?}: a row and a column for each row of the stack",
+            entries.shape,
+            (rows, rows)
+        )));
+    }
+    let mut by_row = vec![Vec::new(); rows];
+    let places = entries
+        .rows
+        .as_slice()?
+        .iter()
+        .zip(entries.columns.as_slice()?);
+    for ((row, column), weight) in places.zip(entries.values.as_slice()?) {
+        by_row[*row as usize].push((*column, *weight));
+    }
+    let matrix = MixingMatrix::from_rows(rows, by_row);
+    let matrix = matrix.map_err(|error| PyValueError::new_err(format!("mix: {error}")))?;
+    Ok(Mixing::new(&matrix))
+}

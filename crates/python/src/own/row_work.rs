@@ -1,0 +1,95 @@
+//! What the rows of a call are to do: who they work for, and for how many steps.
+
+use meshfold_algorithms::Round;
+use meshfold_algorithms::training::Training;
+use meshfold_engine::{Amount, RowWork};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::whole_numbers::whole_numbers;
+
+/// What a method asks of the rows of a stack. It is checked.
+pub(super) struct RowRequest {
+    /// The client that each row works for; row `i` for client `i` if absent.
+    clients: Option<Vec<u32>>,
+    /// Local steps of each row; those of the configuration if absent.
+    steps: Option<Vec<u32>>,
+}
+
+impl RowRequest {
+    /// What `clients` and `steps` ask of `rows` rows. There are `count` clients.
+    pub(super) fn read(
+        verb: &str,
+        rows: usize,
+        count: usize,
+        clients: Option<&Bound<'_, PyAny>>,
+        steps: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let clients = clients
+            .map(|clients| clients_of(verb, clients, rows, count))
+            .transpose()?;
+        if clients.is_none() && rows != count {
+            return Err(PyValueError::new_err(format!(
+                "{verb}: the stack has {rows} rows, but there are {count} clients: say by `clients` whose examples each row is for"
+            )));
+        }
+        let steps = steps.map(|steps| {
+            let numbers = whole_numbers(steps, &format!("{verb}: `steps`"), rows)?;
+            let steps = numbers.iter().map(|number| u32::try_from(*number));
+            steps.collect::<Result<Vec<u32>, _>>().map_err(|_| {
+                PyValueError::new_err(format!(
+                    "{verb}: `steps` has a number below 0 or above {}",
+                    u32::MAX
+                ))
+            })
+        });
+        Ok(Self {
+            clients,
+            steps: steps.transpose()?,
+        })
+    }
+
+    /// The client that each row is for. There are `count` clients.
+    pub(super) fn clients(&self, count: usize) -> Vec<u32> {
+        let all = || (0..count as u32).collect();
+        self.clients.clone().unwrap_or_else(all)
+    }
+
+    /// The work of each row in `round`: clients that take no part are idle, stragglers as far as they come.
+    pub(super) fn rows(&self, round: &mut Round<'_>, training: &Training) -> Vec<RowWork> {
+        let clients = self.clients(round.alive.len());
+        let amount = |row: usize| match &self.steps {
+            None => training.local.amount(),
+            Some(steps) if steps[row] == 0 => Amount::Idle,
+            Some(steps) => Amount::Steps(steps[row]),
+        };
+        let work = |(row, client)| RowWork {
+            client,
+            amount: amount(row),
+        };
+        let rows = clients.into_iter().enumerate().map(work).collect();
+        round.rows_alive(rows, training)
+    }
+}
+
+/// The numbers of `rows` of `count` clients that `given` names.
+fn clients_of(
+    verb: &str,
+    given: &Bound<'_, PyAny>,
+    rows: usize,
+    count: usize,
+) -> PyResult<Vec<u32>> {
+    let numbers = whole_numbers(given, &format!("{verb}: `clients`"), rows)?;
+    let client = |number: &i128| {
+        let client = u32::try_from(*number).ok();
+        client
+            .filter(|client| (*client as usize) < count)
+            .ok_or_else(|| {
+                PyValueError::new_err(format!(
+                    "{verb}: `clients` names client {number}, but there are clients 0 to {}",
+                    count - 1
+                ))
+            })
+    };
+    numbers.iter().map(client).collect()
+}
