@@ -265,6 +265,10 @@ fn training_over_ranks_has_the_bits_of_one_gpu() {
         found.push(("corrected models", floats(&many)));
         let gradients = learner.gradients(&many, &LocalWork::new(6, &visits, &full));
         found.push(("gradients", floats(&gradients.unwrap())));
+        learner.rewind_batches(6).unwrap();
+        let again = learner.gradients(&many, &LocalWork::new(6, &visits, &full));
+        found.push(("gradients on the same batches", floats(&again.unwrap())));
+        assert_eq!(found[found.len() - 1].1, found[found.len() - 2].1);
         let whole = learner.shard_gradients(&walkers, &[3, 0, 2, 5]).unwrap();
         found.push(("shard gradients", floats(&whole)));
         found.push(("state in the end", state(&learner)));

@@ -520,3 +520,79 @@ fn a_gradient_counts_the_examples_of_one_step_that_goes_on_through_the_pass() {
     assert_eq!(shard(Amount::Steps(3)), [5, 10, 13, 18]);
     assert_eq!(shard(Amount::Epochs(1)), [5, 10, 13, 18]);
 }
+
+#[test]
+fn gradients_can_be_taken_again_on_the_same_batches_with_the_same_dropout() {
+    let Model::Mlp(plain) = mlp() else {
+        unreachable!("`mlp` makes an `Mlp`")
+    };
+    let model = Model::Mlp(Mlp {
+        dropout: 0.5,
+        ..plain
+    });
+    for draw in [Draw::Shuffled, Draw::WithReplacement] {
+        let rule = Sgd {
+            draw,
+            ..sgd(5, 0.0)
+        };
+        let gradients = |calls_of_a_round: usize| {
+            let mut learner = learner(&cpu(2, None), &model, &SIZES);
+            let mut stack = learner.initial(4, Start::Same).unwrap();
+            let rows = rows(&[
+                Amount::Steps(1),
+                Amount::Epochs(1),
+                Amount::Idle,
+                Amount::Steps(3),
+            ]);
+            let mut found = Vec::new();
+            for round in 1..=9 {
+                for call in 0..calls_of_a_round {
+                    if call > 0 {
+                        learner.rewind_batches(round).unwrap();
+                    }
+                    let work = work(round, &rows, &rule);
+                    let gradients = learner.gradients(&stack, &work).unwrap();
+                    found.push((gradients.to_host(), learner.rates(&work)));
+                }
+                // Train in between: the way through the data goes on from where it is.
+                let step = work(round, &rows, &rule);
+                learner.train(&mut stack, Velocity::Fresh, &step).unwrap();
+            }
+            (found, stack.to_host(), learner.state())
+        };
+        let (once, models, state) = gradients(1);
+        let (thrice, same_models, other) = gradients(3);
+        assert!(models == same_models);
+        assert!(once.windows(2).all(|pair| pair[0].0 != pair[1].0));
+        for (one, three) in once.iter().zip(thrice.chunks_exact(3)) {
+            assert!(three.iter().all(|again| again == one));
+        }
+        assert_ne!(state, other, "further gradients are further steps");
+    }
+}
+
+#[test]
+fn only_batches_of_the_round_that_nothing_was_trained_on_since_can_be_taken_again() {
+    let mut learner = learner(&cpu(1, None), &mlp(), &SIZES);
+    let mut stack = learner.initial(4, Start::Same).unwrap();
+    let (rows, rule) = (rows(&[Amount::Steps(1); 4]), sgd(5, 0.0));
+    let is_refused = |learner: &mut Learner, round| {
+        let refused = learner.rewind_batches(round);
+        let what = "mini-batches to take again";
+        matches!(refused, Err(EngineError::Setting { what: found, .. }) if found == what)
+    };
+    assert!(is_refused(&mut learner, 1));
+    learner.gradients(&stack, &work(1, &rows, &rule)).unwrap();
+    assert!(is_refused(&mut learner, 2));
+    learner.gradients(&stack, &work(2, &rows, &rule)).unwrap();
+    let step = work(2, &rows, &rule);
+    learner.train(&mut stack, Velocity::Fresh, &step).unwrap();
+    assert!(is_refused(&mut learner, 2));
+    learner.gradients(&stack, &work(2, &rows, &rule)).unwrap();
+    let state = learner.state();
+    learner.resume(&state);
+    assert!(
+        is_refused(&mut learner, 2),
+        "a checkpoint does not hold them"
+    );
+}

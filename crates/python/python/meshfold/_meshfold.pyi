@@ -191,7 +191,7 @@ class Round:
             correction: added to every gradient, `[R, P]`.
             anchor: models `[R, P]`; `mu * (w - anchor)` is added to every gradient.
             mu: the strength of the pull to `anchor`.
-            steps: local steps of each row, `[R]`, in place of the key `local`; a row with 0 does not move.
+            steps: local steps of each row, a number for all or one for each, `[R]`, in place of the key `local`; a row with 0 does not move.
             clients: the client on whose examples each row trains, `[R]`; row `i` on those of client `i` if absent. A row that goes
                 from client to client begins a new pass through the examples of each.
 

@@ -2,32 +2,17 @@
 
 use meshfold_algorithms::Message;
 use numpy::{PyArray2, PyArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::whole_numbers::list;
+use super::whole_numbers::one_or_each;
 
 /// The largest message: more bytes, summed over rounds, might be too many for a count.
 const MOST_BYTES: u64 = 1_000_000_000_000;
 
 /// The bytes of each of `count` messages or clients, called `each`: whole numbers, or one for all.
 pub(super) fn sizes(bytes: &Bound<'_, PyAny>, count: usize, each: &str) -> PyResult<Vec<u64>> {
-    let no_sizes = || {
-        PyTypeError::new_err(format!(
-            "send: `bytes` needs whole numbers: one for all {each}s, or one for each of {count}"
-        ))
-    };
-    let sizes: Vec<i128> = if bytes.len().is_err() {
-        vec![bytes.extract().map_err(|_| no_sizes())?; count]
-    } else {
-        list(bytes, "send: `bytes`")?.ok_or_else(no_sizes)?
-    };
-    if sizes.len() != count {
-        return Err(PyValueError::new_err(format!(
-            "send: `bytes` has {} numbers, needed one for all {each}s, or one for each of {count}",
-            sizes.len()
-        )));
-    }
+    let sizes = one_or_each(bytes, "send: `bytes`", count, each)?;
     let size = |size: i128| u64::try_from(size).ok().filter(|size| *size <= MOST_BYTES);
     let checked = sizes.into_iter().map(|found| {
         size(found).ok_or_else(|| {

@@ -6,7 +6,7 @@ use meshfold_engine::{Amount, RowWork};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::whole_numbers::whole_numbers;
+use super::whole_numbers::{each_row, one_or_each};
 
 /// What a method asks of the rows of a stack. It is checked.
 pub(super) struct RowRequest {
@@ -34,7 +34,7 @@ impl RowRequest {
             )));
         }
         let steps = steps.map(|steps| {
-            let numbers = whole_numbers(steps, &format!("{verb}: `steps`"), rows)?;
+            let numbers = one_or_each(steps, &format!("{verb}: `steps`"), rows, "row")?;
             let steps = numbers.iter().map(|number| u32::try_from(*number));
             steps.collect::<Result<Vec<u32>, _>>().map_err(|_| {
                 PyValueError::new_err(format!(
@@ -79,7 +79,7 @@ fn clients_of(
     rows: usize,
     count: usize,
 ) -> PyResult<Vec<u32>> {
-    let numbers = whole_numbers(given, &format!("{verb}: `clients`"), rows)?;
+    let numbers = each_row(given, &format!("{verb}: `clients`"), rows)?;
     let client = |number: &i128| {
         let client = u32::try_from(*number).ok();
         client

@@ -1,30 +1,46 @@
-//! Lists of whole numbers.
+//! Whole numbers in arrays and lists.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// The `count` whole numbers of an array or list called `name`.
-pub(super) fn whole_numbers(
-    given: &Bound<'_, PyAny>,
-    name: &str,
-    count: usize,
-) -> PyResult<Vec<i128>> {
-    let numbers = list(given, name)?.ok_or_else(|| {
-        PyTypeError::new_err(format!(
-            "{name} needs whole numbers, one for each of {count} rows"
-        ))
-    })?;
-    if numbers.len() != count {
-        return Err(PyValueError::new_err(format!(
-            "{name} has {} numbers, needed one for each of {count} rows",
-            numbers.len()
-        )));
-    }
+/// The `count` whole numbers called `name`, one for each row.
+pub(super) fn each_row(given: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<i128>> {
+    let needed = format!("one for each of {count} rows");
+    let numbers = list(given, name)?
+        .ok_or_else(|| PyTypeError::new_err(format!("{name} needs whole numbers, {needed}")))?;
+    expect_count(&numbers, count, name, &needed)?;
     Ok(numbers)
 }
 
+/// The `count` whole numbers called `name`, one for each row, client or edge, as `each` says; a single one counts for all.
+pub(super) fn one_or_each(
+    given: &Bound<'_, PyAny>,
+    name: &str,
+    count: usize,
+    each: &str,
+) -> PyResult<Vec<i128>> {
+    let needed = format!("one for all {each}s, or one for each of {count}");
+    let none = || PyTypeError::new_err(format!("{name} needs whole numbers: {needed}"));
+    if given.len().is_err() {
+        return Ok(vec![given.extract().map_err(|_| none())?; count]);
+    }
+    let numbers = list(given, name)?.ok_or_else(none)?;
+    expect_count(&numbers, count, name, &needed)?;
+    Ok(numbers)
+}
+
+fn expect_count(numbers: &[i128], count: usize, name: &str, needed: &str) -> PyResult<()> {
+    if numbers.len() == count {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "{name} has {} numbers, needed {needed}",
+        numbers.len()
+    )))
+}
+
 /// The whole numbers of an array or list called `name`; None if it has others.
-pub(super) fn list(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Vec<i128>>> {
+fn list(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Vec<i128>>> {
     let arrays = given.py().import("meshfold._arrays")?;
     let array = arrays.call_method1("plain", (given, name))?;
     if array.getattr("dtype")?.getattr("kind")?.extract::<char>()? == 'b' {
