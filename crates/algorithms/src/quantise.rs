@@ -76,18 +76,21 @@ impl Quantise {
     ) -> Result<Stack, AlgorithmError> {
         let mut difference = after.duplicate();
         difference.add_scaled(before, &vec![-1.0; before.rows()])?;
-        let keys = (0..after.rows() as u32)
-            .map(|row| {
-                let mut rng = round.stream(Purpose::Quantisation, row, visit);
-                [rng.next_u32(), rng.next_u32()]
-            })
-            .collect();
-        difference.quantize(&Quantiser {
+        difference.quantize(&self.quantiser(after.rows(), round, visit));
+        Ok(difference)
+    }
+
+    /// What quantises the messages of `rows` rows in `round`; `visit` tells apart the messages of one round.
+    pub fn quantiser(self, rows: usize, round: &Round<'_>, visit: u32) -> Quantiser {
+        let key = |row| {
+            let mut rng = round.stream(Purpose::Quantisation, row, visit);
+            [rng.next_u32(), rng.next_u32()]
+        };
+        Quantiser {
             bits: self.bits,
             norm: self.norm,
-            keys,
-        });
-        Ok(difference)
+            keys: (0..rows as u32).map(key).collect(),
+        }
     }
 }
 

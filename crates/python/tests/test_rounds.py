@@ -410,6 +410,67 @@ def test_a_method_without_an_overlay_sends_from_client_to_client(experiment: Exp
     assert (last["messages_total"], last["bytes_total"]) == (2, 2 * 4 * 7850)
 
 
+# Compression.
+
+
+class Quantized(mf.Method):
+    """DFedAvgM with quantised messages (Sun et al., 2021, Algorithm 2), as the built-in `dfedavgm`."""
+
+    bits: int = 4
+    norm: str = "model"
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        before = models.copy()
+        round.train(models)
+        step = round.quantize(models - before, self.bits, norm=self.norm)
+        round.send(step)
+        step += before
+        models.scatter(range(round.clients), step.mix(round.mixing))
+
+
+@pytest.mark.parametrize("norm", ["model", "layer"])
+def test_quantised_messages_have_the_bits_of_the_built_in_ones(experiment: Experiment, norm: str) -> None:
+    mine = with_algorithm(experiment, "quantized", norm=norm)
+    built_in = with_algorithm(experiment, "dfedavgm", quantise={"bits": 4, "norm": norm}, momentum=0.0)
+    assert records_of(mine) == records_of(built_in)
+
+
+def test_each_stack_is_quantised_by_draws_of_its_own(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        exact = models.numpy().astype(float)
+        norms = np.linalg.norm(exact, axis=1, keepdims=True)
+        drawn = [round.quantize(models.copy(), 3).numpy() for _ in range(200)]
+        assert len({bits(one) for one in drawn}) == 200
+        levels = np.array(drawn, float) / (norms / 3)
+        assert np.allclose(levels, np.rint(levels), atol=1e-4)
+        # A level is a third of the norm: the mean of 200 draws has a deviation of at most norm / 6 / sqrt(200).
+        assert np.abs(np.mean(drawn, axis=0) - exact).max() < 6 * norms.max() / 6 / np.sqrt(200)
+        for made in ({"bits": 1}, {"bits": 25}):
+            with pytest.raises(ValueError, match=r"found \d+ bits, needed 2 to 24, one of them the sign"):
+                round.quantize(models, **made)
+        with pytest.raises(ValueError, match="`norm` is `row`, needed `model` or `layer`"):
+            round.quantize(models, 8, norm="row")
+
+    act(experiment, look)
+    kept = lambda models, round: round.send((2.0 * round.quantize(models, 4)).copy())  # noqa: E731
+    assert sent(experiment, kept) == (20, 20 * (8 + 7850 // 2), 4 * (8 + 7850 // 2))
+
+
+def test_rows_are_clipped_to_a_norm(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        before = models.copy()
+        models *= np.arange(1, 11) / before.norms()
+        short = models.copy().clip(4.0)
+        assert np.allclose(short.norms(), np.minimum(np.arange(1, 11), 4.0))
+        assert bits(short.numpy()[:4]) == bits(models.numpy()[:4])
+        for radius in (0.0, -1.0, float("nan"), float("inf")):
+            with pytest.raises(ValueError, match="clip: found a radius of"):
+                models.clip(radius)
+
+    act(experiment, look)
+
+
 # Overlays by labels.
 
 

@@ -92,6 +92,12 @@ class Stack:
         index. `copy`, `gather`, and products with numbers keep this size; after other changes a message is a whole model again.
         Returns the stack.
         """
+    def clip(self, radius: float) -> Stack:
+        """Shortens each row whose Euclidean norm is above `radius` to that norm, in place. Returns the stack.
+
+        Raises:
+            ValueError: if the radius is not finite and above 0.
+        """
     def gather(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> Stack:
         """A stack whose row `i` is row `rows[i]` of this one."""
     def scatter(self, rows: Sequence[int] | NDArray[np.integer[Any]], source: Stack) -> None:
@@ -234,6 +240,22 @@ class Round:
             ValueError: if there is not one client for each row, or one does not exist.
             TypeError: if they are no whole numbers.
         """
+    def quantize(self, stack: Stack, bits: int, *, norm: str = "model") -> Stack:
+        """Rounds the parameters of each row to levels of `bits` bits, in place, up or down at random so that the mean stays: QSGD.
+
+        A parameter becomes `norm * level / (2**(bits - 1) - 1)` with its sign, where `norm` is the Euclidean norm of the row. A message
+        then has `bits` bits for each parameter and 64 for each norm. `copy`, `gather`, and products with numbers keep this size; after
+        other changes a message is a whole model again. The draws follow from the seed, the round, the row, and how many stacks the
+        round has quantized before. Returns the stack.
+
+        Args:
+            stack: what is sent, `[R, P]`; most often a difference of models.
+            bits: bits for each parameter, with the sign: 2 to 24.
+            norm: whether one norm is sent for the whole `model` or for each `layer`.
+
+        Raises:
+            ValueError: if there are other bits, or another norm.
+        """
     def send(
         self, stack: Stack | None = None, *, bytes: ArrayLike | None = None, edges: ArrayLike | None = None
     ) -> None:
@@ -243,7 +265,7 @@ class Round:
         parameter moves.
 
         Args:
-            stack: what is sent, `[R, P]`: 4 bytes for each parameter of a row, or what `top_k` has left of it, 8 bytes for each.
+            stack: what is sent, `[R, P]`: 4 bytes for each parameter of a row, or what `top_k` or `quantize` has made of it.
             bytes: the bytes of a message: a whole number, or one for each client, `[N]`, or for each of `edges`, `[E]`. A client with 0
                 bytes sends nothing. Different sizes take time and memory for every edge of the overlay.
             edges: who sends to whom, `[E, 2]`, sender and receiver of each message, in place of all neighbours. They need not be

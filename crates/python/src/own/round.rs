@@ -1,6 +1,7 @@
 //! A round as methods in Python see it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use meshfold_algorithms::training::Training;
 use meshfold_algorithms::velocity::{DecayedGradients, decayed_gradients};
@@ -15,7 +16,7 @@ use super::mixing::PyMixing;
 use super::row_work::RowRequest;
 use super::stack::{PyStack, beside, engine};
 use super::uses::Uses;
-use super::{figure, messages};
+use super::{compression, figure, messages};
 
 /// The round in progress on this thread, and how its clients train.
 struct Lent<'a> {
@@ -73,6 +74,8 @@ pub(crate) struct PyRound {
     settings: Arc<str>,
     has_links: bool,
     uses: Arc<Uses>,
+    /// How many stacks have been quantised: each is rounded by other draws.
+    quantized: AtomicU32,
 }
 
 impl PyRound {
@@ -89,6 +92,7 @@ impl PyRound {
                 .overlay
                 .is_some_and(|overlay| overlay.edge_count() > 0),
             uses: Arc::clone(uses),
+            quantized: AtomicU32::new(0),
             number: round.number,
             seed: round.seed,
             setting: Arc::clone(setting),
@@ -304,6 +308,32 @@ impl PyRound {
             PyArray1::from_iter(py, losses),
             PyArray1::from_iter(py, accuracies),
         ))
+    }
+
+    /// Rounds the parameters of each row of `stack` at random to levels of `bits` bits, in place. `norm` says what one norm is sent for:
+    /// the whole `model`, or each `layer`. Returns the stack.
+    #[pyo3(signature = (stack, bits, *, norm="model"))]
+    fn quantize<'py>(
+        &self,
+        py: Python<'py>,
+        stack: Bound<'py, PyStack>,
+        bits: u32,
+        norm: &str,
+    ) -> PyResult<Bound<'py, PyStack>> {
+        let quantise = compression::quantise(bits, norm)?;
+        let visit = self.quantized.fetch_add(1, Ordering::Relaxed);
+        let mut changed = stack.try_borrow_mut()?;
+        let rows = changed.stack_mut()?;
+        with(py, |lent| {
+            rows.quantize(&quantise.quantiser(rows.rows(), &lent.round, visit));
+            Ok(())
+        })?;
+        let Setting {
+            parameters, blocks, ..
+        } = *self.setting;
+        changed.set_message_bytes(Some(quantise.message_bytes(parameters, blocks)));
+        drop(changed);
+        Ok(stack)
     }
 
     /// Counts a message from every client alive to each neighbour that listens to it, or over each of `edges`: a row of `stack`, or

@@ -315,6 +315,19 @@ impl PyStack {
         Ok(slf)
     }
 
+    /// Shortens each row that is longer than `radius` to that Euclidean norm, in place. Returns the stack.
+    fn clip(mut slf: PyRefMut<'_, Self>, radius: f32) -> PyResult<PyRefMut<'_, Self>> {
+        if !(radius > 0.0 && radius.is_finite()) {
+            return Err(PyValueError::new_err(format!(
+                "clip: found a radius of {radius}, needed a finite one above 0"
+            )));
+        }
+        // What is zero stays zero: a message stays as large as it was.
+        let (py, stack) = (slf.py(), slf.stack.as_mut().ok_or_else(closed)?);
+        py.detach(|| stack.project(radius));
+        Ok(slf)
+    }
+
     /// A stack whose row `i` is row `rows[i]` of this one.
     fn gather(&self, py: Python<'_>, rows: Vec<u32>) -> PyResult<Self> {
         let stack = self.stack()?;
