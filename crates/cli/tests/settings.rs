@@ -125,6 +125,7 @@ fn unwritten() -> Value {
         "values": [],
         "shortfall": "redraw",
         "hold": false,
+        "warmup": 0,
     })
 }
 

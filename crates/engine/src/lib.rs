@@ -62,7 +62,8 @@ pub use stream::{Key, Purpose, stream, threefry};
 pub use training::learner::{Learner, LearnerState, Start};
 pub use training::local_work::{Anchor, LocalWork, Velocity};
 pub use training::schedule::{
-    Harmonic, InverseTime, LearningRate, OwnSchedule, Per, Power, Progress, Restart, Schedule, Step,
+    Constant, Cosine, Harmonic, InverseTime, LearningRate, Milestones, OwnSchedule, Per, Power,
+    Progress, Restart, Schedule, Step,
 };
 pub use training::score::{Score, Split};
 pub use training::tally::Tally;

@@ -258,6 +258,7 @@ fn a_transcription_of_mlp_learns_as_the_engines() {
         every: 1.0,
         per: Per::Epoch,
         restart: Restart::Never,
+        warmup: 0.0,
     }));
     let constant = LearningRate::Constant(0.05);
     for (clip, extras, rate) in [

@@ -162,7 +162,9 @@ pub(crate) fn bound(
 /// The harmonic learning rate of a run, if it has one.
 fn harmonic(config: &RunConfig) -> Option<Harmonic> {
     match config.algorithm.training().sgd.learning_rate {
-        LearningRate::Schedule(Schedule::Harmonic(harmonic)) => Some(harmonic),
+        LearningRate::Schedule(Schedule::Harmonic(harmonic)) if harmonic.warmup == 0.0 => {
+            Some(harmonic)
+        }
         _ => None,
     }
 }

@@ -72,6 +72,7 @@ fn harmonic() -> LearningRate {
         gamma: GAMMA,
         per: Per::Round,
         restart: Restart::Never,
+        warmup: 0.0,
     }))
 }
 

@@ -133,6 +133,7 @@ fn epochs_pass_through_shuffled_shards_at_a_rate_that_falls() {
         q: 0.7,
         per: Per::Step,
         restart: Restart::Never,
+        warmup: 0.0,
     };
     let train = Train {
         local: Local::Epochs(2),
@@ -186,6 +187,7 @@ fn a_rate_per_epoch_counts_the_epochs_that_were_due() {
         q: 1.0,
         per: Per::Epoch,
         restart: Restart::Never,
+        warmup: 0.0,
     };
     let train = Train {
         local: Local::Epochs(2),

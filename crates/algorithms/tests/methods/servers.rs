@@ -187,6 +187,7 @@ fn scaffolds_variates_stay_as_they_are_where_the_rate_is_zero() {
         every,
         per,
         restart,
+        warmup: 0.0,
     }));
     let (participation, weighting) = (Participation::Share(1.0), Weighting::Uniform);
     let method = method!(
@@ -260,6 +261,7 @@ fn a_rate_per_epoch_goes_on_over_the_rounds_at_the_edge() {
         q: 1.0,
         per: Per::Epoch,
         restart: Restart::Never,
+        warmup: 0.0,
     };
     let train = Train {
         local: Local::Epochs(2),

@@ -117,6 +117,7 @@ const RATES: [&str; 6] = [
     "0.02",
     "{step: {initial: 0.05, factor: 0.5, every: 5, per: round}}",
     "{inverse_time: {initial: 0.05, scale: 10, per: step}}",
+    "{cosine: {initial: 0.1, length: 6, per: epoch, warmup: 2}}",
     "{power: {r: 20, q: 0.499, per: epoch, restart: never}}",
     "{power: {r: 20, q: 0.499, per: step, restart: round}}",
     "{harmonic: {delta: 1, gamma: 20, per: round}}",

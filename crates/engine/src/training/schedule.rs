@@ -1,5 +1,23 @@
-//! Learning rates over time.
+//! Learning rates over time: a file for each formula.
 
+mod constant;
+mod cosine;
+mod formula;
+mod harmonic;
+mod inverse_time;
+mod milestones;
+mod power;
+mod step;
+
+pub use constant::Constant;
+pub use cosine::Cosine;
+pub use harmonic::Harmonic;
+pub use inverse_time::InverseTime;
+pub use milestones::Milestones;
+pub use power::Power;
+pub use step::Step;
+
+use formula::Formula;
 use meshfold_own::{OwnKind, OwnPart};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -57,8 +75,14 @@ pub enum LearningRate {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
+    /// `rate`, for a warm-up.
+    Constant(Constant),
     /// `initial * factor^floor(t / every)`.
     Step(Step),
+    /// `initial * factor^m`, where `m` of the milestones `at` are at most `t`.
+    Milestones(Milestones),
+    /// `last + (initial − last) * (1 + cos(π * min(t / length, 1))) / 2`.
+    Cosine(Cosine),
     /// `initial / (1 + t / scale)` (P-FedAvg, section VI).
     InverseTime(InverseTime),
     /// `1 / (r * k^q)` (DFedRW, section VI-B).
@@ -67,6 +91,32 @@ pub enum Schedule {
     Harmonic(Harmonic),
     /// A schedule of a program's own.
     Own(OwnPart<dyn OwnSchedule>),
+}
+
+/// The formula of a schedule, borrowed as the schedule is, or else the part of a program's own.
+macro_rules! formula_of {
+    ($schedule:expr) => {
+        match $schedule {
+            Schedule::Constant(formula) => Ok(formula),
+            Schedule::Step(formula) => Ok(formula),
+            Schedule::Milestones(formula) => Ok(formula),
+            Schedule::Cosine(formula) => Ok(formula),
+            Schedule::InverseTime(formula) => Ok(formula),
+            Schedule::Power(formula) => Ok(formula),
+            Schedule::Harmonic(formula) => Ok(formula),
+            Schedule::Own(own) => Err(own.part()),
+        }
+    };
+}
+
+impl Schedule {
+    fn formula(&self) -> Result<&dyn Formula, &dyn OwnSchedule> {
+        formula_of!(self)
+    }
+
+    fn formula_mut(&mut self) -> Result<&mut dyn Formula, &dyn OwnSchedule> {
+        formula_of!(self)
+    }
 }
 
 /// A learning rate of a program's own.
@@ -87,61 +137,6 @@ impl OwnKind for dyn OwnSchedule {
     const KIND: &'static str = "own schedule";
 }
 
-macro_rules! schedule {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident),* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $name {
-            $($(#[$field_doc])* pub $field: f64,)*
-            /// What is counted.
-            #[serde(default)]
-            pub per: Per,
-            /// When the count begins anew.
-            #[serde(default)]
-            pub restart: Restart,
-        }
-    };
-}
-schedule!(
-    /// Parameters of [`Schedule::Step`].
-    Step {
-        /// Rate at the start.
-        initial,
-        /// What the rate is multiplied by.
-        factor,
-        /// After how many counts.
-        every
-    }
-);
-schedule!(
-    /// Parameters of [`Schedule::InverseTime`].
-    InverseTime {
-        /// Rate at the start.
-        initial,
-        /// Counts after which the rate has halved.
-        scale
-    }
-);
-schedule!(
-    /// Parameters of [`Schedule::Power`].
-    Power {
-        /// Inverse of the first rate.
-        r,
-        /// Exponent of the count.
-        q
-    }
-);
-schedule!(
-    /// Parameters of [`Schedule::Harmonic`].
-    Harmonic {
-        /// Numerator.
-        delta,
-        /// Offset of the count.
-        gamma
-    }
-);
-
 /// How far a row has come; the position a schedule is asked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
@@ -159,14 +154,11 @@ impl LearningRate {
     /// rate of the others.
     #[must_use]
     pub fn with_epochs_due(mut self, in_round: u32, before: u32) -> Self {
-        if let Self::Schedule(schedule) = &mut self {
-            let Some((per, restart)) = schedule.counting() else {
-                return self;
-            };
-            let counts_epochs = matches!(per, Per::Epoch | Per::EpochDue { .. });
-            if counts_epochs && restart == Restart::Never {
-                *per = Per::EpochDue { in_round, before };
-            }
+        if let Self::Schedule(schedule) = &mut self
+            && let Ok(formula) = schedule.formula_mut()
+            && let (Per::Epoch | Per::EpochDue { .. }, Restart::Never) = formula.counting()
+        {
+            formula.count(Per::EpochDue { in_round, before });
         }
         self
     }
@@ -176,9 +168,8 @@ impl LearningRate {
         let Self::Schedule(schedule) = self else {
             return None;
         };
-        let mut schedule = schedule.clone();
-        let (per, restart) = schedule.counting()?;
-        (restart == Restart::Never).then_some(*per)
+        let (per, restart) = schedule.formula().ok()?.counting();
+        (restart == Restart::Never).then_some(per)
     }
 
     /// The rate of the local step that follows `progress`.
@@ -187,27 +178,9 @@ impl LearningRate {
             Self::Constant(rate) => return *rate,
             Self::Schedule(schedule) => schedule,
         };
-        let count = |per, restart| {
-            let which = usize::from(restart == Restart::Round);
-            let count = match per {
-                Per::Step => progress.steps[which],
-                Per::Epoch => progress.epochs[which],
-                Per::EpochDue { in_round, before } => {
-                    progress.rounds * u64::from(in_round) + u64::from(before) + progress.epochs[1]
-                }
-                Per::Round if restart == Restart::Round => 0,
-                Per::Round => progress.rounds,
-            };
-            count as f64
-        };
-        match schedule {
-            Schedule::Step(s) => {
-                s.initial * s.factor.powf((count(s.per, s.restart) / s.every).floor())
-            }
-            Schedule::InverseTime(s) => s.initial / (1.0 + count(s.per, s.restart) / s.scale),
-            Schedule::Power(s) => 1.0 / (s.r * (count(s.per, s.restart) + 1.0).powf(s.q)),
-            Schedule::Harmonic(s) => s.delta / (count(s.per, s.restart) + s.gamma),
-            Schedule::Own(own) => own.part().rate(progress),
+        match schedule.formula() {
+            Ok(formula) => progress.rate_of(formula),
+            Err(own) => own.rate(progress),
         }
     }
 
@@ -216,55 +189,56 @@ impl LearningRate {
         let Self::Schedule(schedule) = self else {
             return None;
         };
-        Some(match schedule {
-            Schedule::Step(s) => s.per,
-            Schedule::InverseTime(s) => s.per,
-            Schedule::Power(s) => s.per,
-            Schedule::Harmonic(s) => s.per,
-            Schedule::Own(own) => own.part().per(),
+        Some(match schedule.formula() {
+            Ok(formula) => formula.counting().0,
+            Err(own) => own.per(),
         })
     }
 
     /// What is wrong with the parameters, if anything is.
     pub fn fault(&self) -> Option<&'static str> {
-        let positive = |value: f64| value > 0.0 && value.is_finite();
-        match self {
-            Self::Constant(rate) if !(*rate >= 0.0 && rate.is_finite()) => {
-                Some("must be finite and not negative")
+        let schedule = match self {
+            Self::Constant(rate) => {
+                let is_fine = *rate >= 0.0 && rate.is_finite();
+                return (!is_fine).then_some("must be finite and not negative");
             }
-            Self::Constant(_) => None,
-            Self::Schedule(Schedule::Step(s))
-                if !(positive(s.initial) && positive(s.factor) && s.every >= 1.0) =>
-            {
-                Some("step needs initial > 0, factor > 0 and every >= 1")
+            Self::Schedule(schedule) => schedule,
+        };
+        match schedule.formula() {
+            Ok(formula) => {
+                let is_fine = formula.warmup() >= 0.0 && formula.warmup().is_finite();
+                let of_warmup = (!is_fine).then_some("warmup must be finite and not negative");
+                formula.fault().or(of_warmup)
             }
-            Self::Schedule(Schedule::InverseTime(s))
-                if !(positive(s.initial) && positive(s.scale)) =>
-            {
-                Some("inverse_time needs initial > 0 and scale > 0")
-            }
-            Self::Schedule(Schedule::Power(s)) if !(positive(s.r) && s.q >= 0.0) => {
-                Some("power needs r > 0 and q >= 0")
-            }
-            Self::Schedule(Schedule::Harmonic(s)) if !(positive(s.delta) && positive(s.gamma)) => {
-                Some("harmonic needs delta > 0 and gamma > 0")
-            }
-            Self::Schedule(Schedule::Own(own)) => own.part().fault(),
-            Self::Schedule(_) => None,
+            Err(own) => own.fault(),
         }
     }
 }
 
-impl Schedule {
-    /// What is counted, and from when; a schedule of a program's own is told everything.
-    fn counting(&mut self) -> Option<(&mut Per, Restart)> {
-        Some(match self {
-            Self::Step(s) => (&mut s.per, s.restart),
-            Self::InverseTime(s) => (&mut s.per, s.restart),
-            Self::Power(s) => (&mut s.per, s.restart),
-            Self::Harmonic(s) => (&mut s.per, s.restart),
-            Self::Own(_) => return None,
-        })
+impl Progress {
+    /// The rate that `formula` has here.
+    fn rate_of(&self, formula: &dyn Formula) -> f64 {
+        let (per, restart) = formula.counting();
+        let t = self.count(per, restart) as f64;
+        let rate = formula.rate(t);
+        match t + 1.0 < formula.warmup() {
+            true => rate * ((t + 1.0) / formula.warmup()),
+            false => rate,
+        }
+    }
+
+    /// How many of what a schedule counts are done.
+    fn count(&self, per: Per, restart: Restart) -> u64 {
+        let which = usize::from(restart == Restart::Round);
+        match per {
+            Per::Step => self.steps[which],
+            Per::Epoch => self.epochs[which],
+            Per::EpochDue { in_round, before } => {
+                self.rounds * u64::from(in_round) + u64::from(before) + self.epochs[1]
+            }
+            Per::Round if restart == Restart::Round => 0,
+            Per::Round => self.rounds,
+        }
     }
 }
 
@@ -274,7 +248,9 @@ impl<'de> Deserialize<'de> for LearningRate {
         impl<'de> Visitor<'de> for Rate {
             type Value = LearningRate;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a number or a schedule: {step: ..}, {inverse_time: ..}, {power: ..} or {harmonic: ..}")
+                f.write_str(
+                    "a number or a schedule, such as {step: ..}, {cosine: ..} or {milestones: ..}",
+                )
             }
             fn visit_f64<E: de::Error>(self, value: f64) -> Result<LearningRate, E> {
                 Ok(LearningRate::Constant(value))
@@ -313,6 +289,7 @@ mod tests {
             every: 20.0,
             per,
             restart,
+            warmup: 0.0,
         }));
         assert!((step.at(&rounds(39)) - 0.02).abs() < 1e-12);
         let inverse = LearningRate::Schedule(Schedule::InverseTime(InverseTime {
@@ -320,6 +297,7 @@ mod tests {
             scale: 10.0,
             per,
             restart,
+            warmup: 0.0,
         }));
         assert!((inverse.at(&rounds(10)) - 0.5).abs() < 1e-12);
         let power = LearningRate::Schedule(Schedule::Power(Power {
@@ -327,6 +305,7 @@ mod tests {
             q: 0.5,
             per,
             restart,
+            warmup: 0.0,
         }));
         assert!((power.at(&rounds(3)) - 0.25).abs() < 1e-12);
         let harmonic = LearningRate::Schedule(Schedule::Harmonic(Harmonic {
@@ -334,8 +313,97 @@ mod tests {
             gamma: 2.0,
             per,
             restart,
+            warmup: 0.0,
         }));
         assert!((harmonic.at(&rounds(4)) - 0.5).abs() < 1e-12);
+    }
+
+    /// The rates before the first rounds.
+    fn rates<const N: usize>(yaml_as_json: &str) -> [f64; N] {
+        let rate: LearningRate = serde_json::from_str(yaml_as_json).unwrap();
+        assert_eq!(rate.fault(), None);
+        std::array::from_fn(|round| rate.at(&rounds(round as u64)))
+    }
+
+    #[test]
+    fn a_rate_falls_at_each_milestone() {
+        let found = rates(r#"{"milestones": {"initial": 0.8, "factor": 0.5, "at": [2, 3, 5]}}"#);
+        assert_eq!(found, [0.8, 0.8, 0.4, 0.2, 0.2, 0.1, 0.1]);
+    }
+
+    #[test]
+    fn a_cosine_falls_from_the_first_rate_to_the_last_and_stays() {
+        // What `torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4, eta_min=0.1)` gives from a rate of 0.5.
+        let torch = [
+            0.5,
+            0.441_421_356_237_309_5,
+            0.3,
+            0.158_578_643_762_690_5,
+            0.1,
+        ];
+        let found: [f64; 8] = rates(r#"{"cosine": {"initial": 0.5, "last": 0.1, "length": 4}}"#);
+        for (found, wanted) in found.iter().zip(torch.iter().chain(&[0.1; 3])) {
+            assert!((found - wanted).abs() < 1e-15);
+        }
+        let to_zero: [f64; 3] = rates(r#"{"cosine": {"initial": 0.5, "length": 2}}"#);
+        assert!((to_zero[1] - 0.25).abs() < 1e-15 && to_zero[2].abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_warm_up_rises_to_the_rate_of_the_formula() {
+        let constant = rates(r#"{"constant": {"rate": 0.4, "warmup": 4}}"#);
+        assert_eq!(constant, [0.1, 0.2, 0.4 * 0.75, 0.4, 0.4]);
+        let step = r#"{"step": {"initial": 0.4, "factor": 0.5, "every": 2, "warmup": 4}}"#;
+        assert_eq!(rates(step), [0.1, 0.2, 0.2 * 0.75, 0.2, 0.1, 0.1]);
+        for no_warm_up in ["0", "1", "0.5"] {
+            let constant = format!(r#"{{"constant": {{"rate": 0.4, "warmup": {no_warm_up}}}}}"#);
+            assert_eq!(rates(&constant), [0.4; 3]);
+        }
+    }
+
+    #[test]
+    fn parameters_that_no_rate_follows_from_are_faults() {
+        let needed = [
+            (r#"{"constant": {"rate": 0}}"#, "constant needs"),
+            (
+                r#"{"cosine": {"initial": 0.1, "last": 0.2, "length": 4}}"#,
+                "cosine needs",
+            ),
+            (
+                r#"{"cosine": {"initial": 0.1, "length": 0}}"#,
+                "cosine needs",
+            ),
+            (
+                r#"{"milestones": {"initial": 0.1, "factor": 0.5, "at": [3, 3]}}"#,
+                "milestones needs",
+            ),
+            (
+                r#"{"milestones": {"initial": 0.1, "factor": 0.5, "at": [0]}}"#,
+                "milestones needs",
+            ),
+            (
+                r#"{"step": {"initial": 0.1, "factor": 0, "every": 1}}"#,
+                "step needs",
+            ),
+            (
+                r#"{"inverse_time": {"initial": 0.1, "scale": 0}}"#,
+                "inverse_time needs",
+            ),
+            (r#"{"power": {"r": 0, "q": 1}}"#, "power needs"),
+            (
+                r#"{"harmonic": {"delta": 1, "gamma": 0}}"#,
+                "harmonic needs",
+            ),
+            (
+                r#"{"constant": {"rate": 1, "warmup": -1}}"#,
+                "warmup must be",
+            ),
+        ];
+        for (text, needed) in needed {
+            let rate: LearningRate = serde_json::from_str(text).unwrap();
+            let fault = rate.fault().expect(text);
+            assert!(fault.starts_with(needed), "{text}: {fault}");
+        }
     }
 
     #[test]
@@ -346,6 +414,7 @@ mod tests {
                 q: 1.0,
                 per: Per::Epoch,
                 restart,
+                warmup: 0.0,
             }))
         };
         // Two of the seven rounds before were missed; this is the third of five epochs.
@@ -373,6 +442,7 @@ mod tests {
             every: 1.0,
             per: Per::Epoch,
             restart: Restart::Round,
+            warmup: 0.0,
         }));
         let progress = Progress {
             rounds: 7,

@@ -288,6 +288,7 @@ fn full_batches_draws_with_replacement_and_schedules_agree() {
         q: 0.4,
         per: Per::Step,
         restart: Restart::Never,
+        warmup: 0.0,
     });
     let sgd = Sgd {
         learning_rate: LearningRate::Schedule(schedule),

@@ -238,6 +238,7 @@ fn a_schedule_by_epochs_follows_the_transcription() {
         every: 1.0,
         per,
         restart,
+        warmup: 0.0,
     }));
     assert!(compare(&rule, false, NO_TERMS) < TOLERANCE);
 }

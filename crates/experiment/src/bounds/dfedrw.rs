@@ -97,7 +97,9 @@ impl Theorem for Method {
 /// The power of a learning rate, if it is one.
 fn power(rate: &LearningRate) -> Option<Power> {
     match rate {
-        LearningRate::Schedule(Schedule::Power(power)) => Some(power.clone()),
+        LearningRate::Schedule(Schedule::Power(power)) if power.warmup == 0.0 => {
+            Some(power.clone())
+        }
         _ => None,
     }
 }

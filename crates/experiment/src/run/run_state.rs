@@ -369,6 +369,7 @@ fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> f64 {
     let weighting = method.profile().iterate_weighting;
     if let (IterateWeighting::InverseSquare, LearningRate::Schedule(Schedule::Harmonic(harmonic))) =
         (weighting, &rate)
+        && harmonic.warmup == 0.0
     {
         let next = rate.at(&method.progress_after(round, setting)); // δ / (t + γ)
         return (harmonic.delta / next).powi(2);

@@ -63,8 +63,8 @@ fn wrong_types_say_what_is_needed() {
         "all",
         "",
     );
-    let rate = "algorithm.dfedavgm.learning_rate: found the text \"fast\", needed a number or a schedule: \
-                {step: ..}, {inverse_time: ..}, {power: ..} or {harmonic: ..}";
+    let rate = "algorithm.dfedavgm.learning_rate: found the text \"fast\", needed a number or a schedule, such as \
+                {step: ..}, {cosine: ..} or {milestones: ..}";
     expect(
         &with("learning_rate", "    learning_rate: fast"),
         rate,

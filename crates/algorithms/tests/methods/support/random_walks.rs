@@ -20,6 +20,7 @@ pub(crate) fn train() -> Train {
         q: 0.6,
         per: Per::Epoch,
         restart: meshfold_engine::Restart::Never,
+        warmup: 0.0,
     };
     let rate = LearningRate::Schedule(Schedule::Power(power));
     full(2).rate(rate).momentum(0.5)
