@@ -113,7 +113,7 @@ const OVERLAYS: [&str; 17] = [
     "{redraw: {every: 2, of: {virtual_rings: {spaces: 2}}}}",
 ];
 
-const RATES: [&str; 6] = [
+const RATES: [&str; 7] = [
     "0.02",
     "{step: {initial: 0.05, factor: 0.5, every: 5, per: round}}",
     "{inverse_time: {initial: 0.05, scale: 10, per: step}}",
