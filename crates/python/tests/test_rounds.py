@@ -528,3 +528,23 @@ def test_an_overlay_that_stays_is_asked_once_and_must_be_connected(experiment: E
         mf.run({**base, "topology": apart}, progress=False)
     with pytest.raises(ValueError, match="`changes` is for functions"):
         mf.overlay(np.ones((3, 3)), changes=False)
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_an_overlay_that_is_drawn_anew_is_refused(experiment: Experiment, changes: bool) -> None:
+    draws = np.random.default_rng(1)
+
+    def drawn(*place: int) -> list[tuple[int, int]]:
+        return [(node, int(draws.integers(node))) for node in range(1, place[-1])]
+
+    anew = {**with_algorithm(experiment, "dsgd"), "topology": mf.overlay(drawn, changes=changes, version="1")}
+    with pytest.raises((mf.ConfigError, mf.RunFailed), match="returned another graph for the same round"):
+        for _ in range(2):
+            mf.run(anew, progress=False, again=True)
+
+    def seeded(*place: int) -> list[tuple[int, int]]:
+        draws = np.random.default_rng(7)
+        return [(node, int(draws.integers(node))) for node in range(1, place[-1])]
+
+    fine = {**anew, "topology": mf.overlay(seeded, changes=changes, version="1")}
+    assert len(mf.run(fine, progress=False, again=True)) == 1

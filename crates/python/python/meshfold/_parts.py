@@ -59,7 +59,12 @@ def overlay(
             if count is not None and count != nodes:
                 of_round = f"round {round}: " if changes else ""
                 raise ValueError(f"{of_round}the graph has {count} nodes, but {nodes} are needed")
+            if round == 1:
+                labels = None if label_counts is None else label_counts.tobytes()
+                _expect_same(found, first.setdefault((nodes, labels), found))
             return found
+
+        first: dict[tuple[int, bytes | None], NDArray[np.uint32]] = {}
 
         expected = None if expected_edges is None else float(expected_edges)
         part = Part.overlay_by(name, digest, edges, expected, changes, needs_labels)
@@ -73,6 +78,15 @@ def overlay(
     nodes = count if count is not None else int(found.max(initial=0)) + 1
     digest = version or _digests.of_arrays(found, np.array([nodes]))
     return Part.overlay(label or f"graph-{digest[:6]}", digest, nodes, found)
+
+
+def _expect_same(found: NDArray[np.uint32], before: NDArray[np.uint32]) -> None:
+    """Refuses a function that draws its graph anew: a run would not be repeatable, nor go on from a checkpoint."""
+    if not np.array_equal(found, before):
+        raise ValueError(
+            "the function returned another graph for the same round than before: draw from a generator made in the function, such as "
+            "`np.random.default_rng([seed, round])`"
+        )
 
 
 def _has_parameter(function: Any, name: str) -> bool:
