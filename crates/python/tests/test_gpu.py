@@ -50,15 +50,34 @@ def test_it_has_the_bits_of_the_built_in_one(experiment: Experiment, mine: str, 
     assert runs_of(with_algorithm(experiment, mine, **keys)) == runs_of(with_algorithm(experiment, built_in, **keys))
 
 
-def test_it_comes_to_what_the_processor_comes_to(experiment: Experiment) -> None:
-    choco = with_algorithm(experiment, "choco", gamma=0.3, keep=1.0)
-    (processor,), (gpu,) = runs_of(choco, "cpu", results="processor"), runs_of(choco, results="gpu")
+class Everything(mf.Method):
+    """Uses what a round offers beyond local work."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        gradients, rates = round.gradients(models)
+        again, _ = round.gradients(models, same_batches=True)
+        assert (again.numpy() == gradients.numpy()).all()
+        models.add_scaled(gradients, -rates)
+        round.train(models, steps=np.arange(10) % 3, clients=np.arange(10)[::-1])
+        losses, _ = round.evaluate(models.gather(range(5)), clients=[9, 8, 7, 6, 5])
+        round.record("loss", losses.mean())
+        round.send(round.quantize(models.copy(), 8), edges=[[0, 5], [3, 1]])
+        weights = np.eye(10) + 0.5 * np.roll(np.eye(10), 1, axis=1)
+        models.mix(weights / 1.5).clip(20.0)
+
+
+@pytest.mark.parametrize(("name", "keys"), [("choco", {"gamma": 0.3, "keep": 1.0}), ("everything", {})])
+def test_it_comes_to_what_the_processor_comes_to(experiment: Experiment, name: str, keys: dict[str, float]) -> None:
+    mine = with_algorithm(experiment, name, **keys)
+    (processor,), (gpu,) = runs_of(mine, "cpu", results="processor"), runs_of(mine, results="gpu")
     assert len(gpu) == len(processor)
     for expected, found in zip(processor, gpu, strict=True):
         assert found["bytes_total"] == expected["bytes_total"]
         for key in ("train_loss", "consensus_distance"):
             if expected.get(key) is not None:
                 assert found[key] == pytest.approx(expected[key], rel=1e-3, abs=1e-6), key
+        if name == "everything":
+            assert found["own"]["loss"] == pytest.approx(expected["own"]["loss"], rel=1e-3)
 
 
 def test_a_run_that_was_interrupted_goes_on_with_the_same_bits(experiment: Experiment) -> None:
