@@ -222,6 +222,14 @@ impl Round<'_> {
         self.in_time(rows, training)
     }
 
+    /// Local steps of each client in this round, `[N]`: those of the configuration, cut down to what stragglers manage, and none for
+    /// clients that take no part.
+    pub fn local_steps(&mut self, training: &Training) -> Vec<u32> {
+        let rows = self.client_rows(training);
+        let steps = |row| self.learner.steps_of(row, &training.sgd);
+        rows.iter().map(steps).collect()
+    }
+
     /// `rows`, cut down to the work that stragglers manage.
     pub fn in_time(&mut self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
         let Some(straggler_context) = self.straggler_context else {

@@ -19,7 +19,7 @@ use crate::errors::{Failure, results};
 /// The name of a capsule that holds a stream, by Arrow's PyCapsule interface.
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// A table in memory: columns with names, types and descriptions, in one batch for each run.
+#[doc = documented!("Table")]
 #[pyclass(frozen, module = "meshfold._meshfold")]
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -59,14 +59,14 @@ impl Table {
         PyCapsule::new_with_value(py, stream, STREAM)
     }
 
-    /// The names of the columns.
+    #[doc = documented!("Table.column_names")]
     #[getter]
     fn column_names(&self) -> Vec<&str> {
         let fields = self.schema.fields().iter();
         fields.map(|field| field.name().as_str()).collect()
     }
 
-    /// What each column means, by its name.
+    #[doc = documented!("Table.descriptions")]
     #[getter]
     fn descriptions(&self) -> BTreeMap<String, String> {
         let about = |field: &Field| field.metadata().get(DESCRIPTION).cloned();
@@ -76,13 +76,13 @@ impl Table {
             .collect()
     }
 
-    /// The table as a frame of polars.
+    #[doc = documented!("Table.to_polars")]
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let polars = package(slf.py(), "polars", "to_polars")?;
         polars.getattr("DataFrame")?.call1((slf,))
     }
 
-    /// The table as a frame of pandas; needs pyarrow.
+    #[doc = documented!("Table.to_pandas")]
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         package(slf.py(), "pandas", "to_pandas")?;
         let pyarrow = package(slf.py(), "pyarrow", "to_pandas")?;
@@ -90,7 +90,7 @@ impl Table {
         table.call_method0("to_pandas")
     }
 
-    /// The table as one of pyarrow.
+    #[doc = documented!("Table.to_pyarrow")]
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         package(slf.py(), "pyarrow", "to_pyarrow")?.call_method1("table", (slf,))
     }

@@ -4,6 +4,13 @@
 //! holds runs that have been read from their folders. What Python's users see is in `python/meshfold`, which calls these.
 //! All work is done detached from the interpreter, so that other Python threads go on.
 
+/// The documentation of a compiled class or method, from the package's type stub.
+macro_rules! documented {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/", $name))
+    };
+}
+
 mod allocator;
 mod arrow;
 mod errors;

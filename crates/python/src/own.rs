@@ -8,6 +8,7 @@ mod messages;
 mod method;
 mod mixing;
 mod model;
+mod number_lists;
 pub(crate) mod parts;
 mod read;
 mod round;
@@ -15,7 +16,6 @@ mod row_work;
 pub(crate) mod stack;
 mod uses;
 mod views;
-mod whole_numbers;
 mod writes;
 
 pub(crate) use mixing::PyMixing;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -70,12 +71,14 @@ def test_the_same_mini_batches_can_be_taken_again(experiment: Experiment, keys: 
     one = act(experiment, once, rounds=20, keys=keys)
     three = act(experiment, twice, rounds=20, keys=keys)
     assert plain == again and len(set(plain)) == 20
-    assert one[-1]["test_accuracy"] == three[-1]["test_accuracy"]
+    for once_, thrice in zip(one, three, strict=True):
+        for key in ("test_accuracy", "train_loss", "examples_seen"):
+            assert once_[key] == thrice[key], key
     assert three[-1]["local_steps"] == 3 * one[-1]["local_steps"]
 
 
 def test_there_must_be_mini_batches_to_take_again(experiment: Experiment) -> None:
-    words = "mini-batches to take again: none, but it must be those of gradients that the round has taken since it last trained"
+    words = "there are no mini-batches to take again: call round.gradients in this round first, and after any round.train"
 
     def never(models: mf.Stack, round: mf.Round) -> None:
         # Nor are those of the round before.
@@ -215,6 +218,61 @@ def test_clients_that_take_no_part_do_nothing_for_any_row(experiment: Experiment
     act(experiment, look, failures=failures)
 
 
+def test_rows_that_are_not_asked_for_have_no_gradient(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        some = np.arange(10) % 3 == 0
+        gradients, rates = round.gradients(models, rows=some)
+        assert (gradients.numpy().any(axis=1) == some).all() and ((rates > 0) == some).all()
+        # The others have not moved on through their examples.
+        again, _ = round.gradients(models, same_batches=True, rows=some)
+        assert bits(again.numpy()) == bits(gradients.numpy())
+        all_of_them, _ = round.gradients(models)
+        assert bits(all_of_them.numpy()[some]) != bits(gradients.numpy()[some])
+        for wrong in ([True] * 9, [0.5] * 10, True):
+            with pytest.raises(TypeError, match="gradients: `rows` needs true or false for each of 10 rows"):
+                round.gradients(models, rows=wrong)
+
+    assert act(experiment, look)[-1]["local_steps"] == 4 + 4 + 10
+
+
+class Looped(mf.Method):
+    """The local steps of `round.train` as a loop over gradients."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        steps = round.local_steps
+        for step in range(steps.max()):
+            gradients, rates = round.gradients(models, rows=step < steps)
+            models.add_scaled(gradients, -rates)
+        round.send(models)
+        models.mix(round.mixing)
+
+
+@pytest.mark.parametrize("local", [{"steps": 6}, {"epochs": 2}])
+@pytest.mark.parametrize("policy", ["partial", "receive", "isolate"])
+def test_a_loop_over_local_steps_has_the_bits_of_local_work(experiment: Experiment, local: dict[str, int], policy: str) -> None:
+    late = {"stragglers": {"share": 0.4, "policy": policy}, "failures": [{"clients": {"share": 0.2}, "redraw": "each_round"}]}
+    loop = {**with_algorithm(experiment, "looped", local=local), **late}
+    train = {**with_algorithm(experiment, "my_dfedavgm", local=local), **late}
+    assert records_of(loop) == records_of(train)
+    assert warned({**loop, "name": "again"}) == warned({**train, "name": "again"})
+
+
+def test_stragglers_that_are_not_cut_down_are_told(experiment: Experiment) -> None:
+    def one(models: mf.Stack, round: mf.Round) -> None:
+        gradients, rates = round.gradients(models)
+        models.add_scaled(gradients, -rates)
+
+    ACTS.append(one)
+    try:
+        late = {"stragglers": {"share": 0.4, "policy": "partial"}}
+        told = warned(with_algorithm(experiment, "acting", local={"steps": 6}), **late)
+        assert any(warning.startswith("stragglers cut down no work of the method `acting`") for warning in told)
+        told = warned(with_algorithm(experiment, "acting"), name="none")
+        assert not any("stragglers" in warning for warning in told)
+    finally:
+        ACTS.pop()
+
+
 def test_stragglers_cut_down_the_steps_that_rows_are_told(experiment: Experiment) -> None:
     def ten(models: mf.Stack, round: mf.Round) -> None:
         round.train(models, steps=[10] * 10)
@@ -306,6 +364,31 @@ def test_scores_are_those_of_the_clients_examples(experiment: Experiment) -> Non
     act(experiment, look, rounds=3, **mine)
 
 
+def test_models_are_judged_on_validation_and_test_examples_too(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        two = models.gather([3, 3])
+        for on in ("validation", "test"):
+            losses, accuracies = round.evaluate(two, on=on)
+            assert losses[0] == losses[1] and accuracies[0] == accuracies[1]
+            with pytest.raises(ValueError, match="`clients` is for training examples"):
+                round.evaluate(two, on=on, clients=[0, 1])
+        assert round.evaluate(models, on="test")[1].mean() != round.evaluate(models, on="validation")[1].mean()
+        with pytest.raises(ValueError, match="`on` is `all`, needed `train`, `validation` or `test`"):
+            round.evaluate(models, on="all")
+        SCORES.append(round.evaluate(models, on="test")[1].mean())
+
+    SCORES: list[float] = []
+    records = act(experiment, look, dataset={"glyphs": {"train": 600, "test": 100, "validation": 50}})
+    assert records[-1]["test_accuracy"]["mean"] == pytest.approx(SCORES[0])
+
+    def none(models: mf.Stack, round: mf.Round) -> None:
+        with pytest.raises(ValueError, match="examples for validation"):
+            round.evaluate(models, on="validation")
+
+    act(experiment, none)
+
+
 # Weights and messages of one's own.
 
 
@@ -351,6 +434,68 @@ def test_weights_that_cannot_be_are_refused(experiment: Experiment, weights: Any
         assert bits(models.numpy()) == before
 
     act(experiment, look)
+
+
+def test_weights_that_concern_clients_that_take_no_part_are_told(experiment: Experiment) -> None:
+    def mixes(make: Callable[[NDArray[Any], mf.Round], NDArray[Any]]) -> list[str]:
+        def mix(models: mf.Stack, round: mf.Round) -> None:
+            round.send(models)
+            models.mix(make(round.alive, round))
+
+        ACTS.append(mix)
+        try:
+            failing = {"failures": [{"clients": {"list": [3]}}], "rounds": 2}
+            told = warned(with_algorithm(experiment, "acting"), **failing, name=f"failing-{len(ACTS)}-{id(make)}")
+        finally:
+            ACTS.pop()
+        return [warning for warning in told if "of clients that take no part in a round" in warning]
+
+    def masked(alive: NDArray[Any], round: mf.Round) -> NDArray[Any]:
+        weights: NDArray[Any] = np.outer(alive, alive) / alive.sum()
+        weights[~alive, ~alive] = 1
+        return weights
+
+    assert mixes(masked) == []
+    assert mixes(lambda alive, round: round.mixing.numpy()) == []
+    assert mixes(lambda alive, round: np.eye(10)) == []
+    for wrong in (
+        lambda alive, round: np.full((10, 10), 0.1),
+        lambda alive, round: np.diag(alive.astype(float)),
+        lambda alive, round: np.eye(10) + np.outer(alive, ~alive),
+    ):
+        (told,) = mixes(wrong)
+        assert "give these clients rows and columns of the identity, by round.alive" in told
+
+
+def test_the_links_of_a_round_can_be_sent_over(experiment: Experiment) -> None:
+    seen = set()
+
+    def send(models: mf.Stack, round: mf.Round) -> None:
+        seen.add(round.directed)
+        both = round.edges if round.directed else np.concatenate([round.edges, round.edges[:, ::-1]])
+        round.send(models, edges=both)
+
+    def built_in(models: mf.Stack, round: mf.Round) -> None:
+        round.send(models)
+
+    for more in (
+        {"stragglers": {"share": 0.4, "policy": "receive"}},
+        {"failures": [{"edges": {"share": 0.5}, "redraw": "each_round"}]},
+        {"topology": "one_peer"},
+    ):
+        mine, theirs = (act(experiment, one, rounds=4, **more)[-1] for one in (send, built_in))
+        for key in ("messages_total", "bytes_total", "bytes_busiest_node"):
+            assert mine[key] == theirs[key], (more, key)
+    assert seen == {True, False}
+
+
+def test_a_stack_that_all_clients_send_has_a_row_for_each(experiment: Experiment) -> None:
+    def send(models: mf.Stack, round: mf.Round) -> None:
+        words = "send: the stack has 1 rows, but each of 10 clients sends one: name senders and receivers by `edges`"
+        with pytest.raises(ValueError, match=words):
+            round.send(models.mean())
+
+    assert sent(experiment, send) == (0, 0, 0)
 
 
 def test_messages_go_to_whomever_they_are_sent(experiment: Experiment) -> None:
@@ -408,6 +553,39 @@ def test_a_method_without_an_overlay_sends_from_client_to_client(experiment: Exp
     alone = {key: value for key, value in with_algorithm(experiment, "peers").items() if key != "topology"}
     last = records_of({**alone, "rounds": 2})[-1]
     assert (last["messages_total"], last["bytes_total"]) == (2, 2 * 4 * 7850)
+
+
+# Rows.
+
+
+def test_a_stack_takes_on_the_rows_of_another(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        doubled = 2.0 * models
+        models.set(doubled)
+        assert bits(models.numpy()) == bits(doubled.numpy())
+        models.set(models)
+        assert bits(models.numpy()) == bits(doubled.numpy())
+        with pytest.raises(ValueError, match="set: the stack has 2 rows, needed 10"):
+            models.set(models.gather([0, 1]))
+        with pytest.raises(TypeError, match="gather: `rows` needs numbers of rows, such as"):
+            models.gather(0)
+        with pytest.raises(ValueError, match="gather: `rows` names row -1, which does not exist"):
+            models.gather([-1])
+        with pytest.raises(ValueError, match="scatter: `rows` names 2 rows, needed one for each of the 3 rows of `source`"):
+            models.scatter([0, 0], models.gather([1, 2, 3]))
+        with pytest.raises(TypeError, match=r"found an array of shape \[10, 1\], needed a number, or one for each of 10 rows"):
+            models * np.ones((10, 1))
+
+    act(experiment, look)
+
+
+def test_what_editors_show_is_what_help_shows() -> None:
+    for name in ("train", "gradients", "evaluate", "send", "quantize", "record"):
+        assert "Raises:" in getattr(mf.Round, name).__doc__ or name == "train", name
+    assert "added to every gradient, `[R, P]`" in str(mf.Round.train.__doc__)
+    assert "Whether each of `edges` goes one way" in str(mf.Round.directed.__doc__)
+    assert mf.Stack.__doc__ is not None and mf.Stack.__doc__.startswith("Rows of parameters, `[R, P]`, one for each client.")
+    assert "scale=1.0" in str(inspect.signature(mf.Stack.add_scaled))
 
 
 # Compression.
@@ -510,6 +688,42 @@ def test_overlays_of_each_round_may_go_by_labels_too(experiment: Experiment) -> 
     records_of({**with_algorithm(experiment, "my_dsgd"), "topology": mf.overlay(each, version="1"), "rounds": 3})
     assert {round for round, _, _ in seen} == {1, 2, 3}
     assert all(total == 600 and shape == (10, 10) for _, total, shape in seen)
+
+
+def test_an_overlay_may_be_drawn_by_the_seed(experiment: Experiment) -> None:
+    def drawn(nodes: int, generator: np.random.Generator) -> list[tuple[int, int]]:
+        return [(node, int(generator.integers(node))) for node in range(1, nodes)]
+
+    def of_round(round: int, nodes: int, generator: np.random.Generator) -> list[tuple[int, int]]:
+        return drawn(nodes, generator)
+
+    def edges(part: mf.Part, **more: Any) -> list[list[list[int]]]:
+        runs = mf.run({**experiment, "topology": part, "sweep": {"grid": {"seed": [1, 2]}}, "rounds": 2, **more}, progress=False, again=True)
+        return [run.overlay.edges.tolist() for run in runs if run.overlay is not None]
+
+    fixed = mf.overlay(drawn, changes=False)
+    first, second = edges(fixed)
+    assert first != second and [first, second] == edges(fixed)
+    # The seed of the overlay alone decides.
+    same = edges(fixed, seeds={"overlay": 5})
+    assert same[0] == same[1]
+    first, second = edges(mf.overlay(of_round))
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("function", "changes"),
+    [
+        (lambda nodes, seed: [], False),
+        (lambda nodes: [], True),
+        (lambda round, nodes: [], False),
+        (lambda round, nodes, more: [], True),
+    ],
+)
+def test_an_overlay_of_other_parameters_is_refused(function: Any, changes: bool) -> None:
+    called = "is called with round, nodes, and" if changes else "is called with nodes, and"
+    with pytest.raises(ValueError, match=f"{called} by name with `label_counts` and `generator` if it has these parameters"):
+        mf.overlay(function, changes=changes)
 
 
 def test_an_overlay_that_stays_is_asked_once_and_must_be_connected(experiment: Experiment) -> None:

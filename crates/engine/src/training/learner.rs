@@ -34,6 +34,8 @@ pub struct Learner {
     local_steps: u64,
     examples_seen: u64,
     before_gradients: Option<BeforeGradients>,
+    /// Whether the next gradients are on mini-batches that others were taken on.
+    repeats_batches: bool,
     trainer: Box<dyn Trainer>,
 }
 
@@ -85,6 +87,7 @@ impl Learner {
             local_steps: 0,
             examples_seen: 0,
             before_gradients: None,
+            repeats_batches: false,
             trainer,
         })
     }
@@ -155,7 +158,7 @@ impl Learner {
             self.check(stack, work, &[Some(kept)])?;
         }
         let steps = self.count(work);
-        self.before_gradients = None;
+        self.forget_batches();
         let call = self.call(stack.rows());
         let (rows, tasks) = (work.rows_of(stack, velocity), work.tasks());
         call.trainer
@@ -174,7 +177,10 @@ impl Learner {
             rows: &rows,
             ..*work
         };
+        let repeats = std::mem::take(&mut self.repeats_batches);
+        let examples_before = self.examples_seen;
         self.count(work);
+        let losses_before = repeats.then(|| self.losses());
         let mut gradients = Stack::zeros(stack.device(), stack.layout(), stack.rows());
         let rows = GradientRows {
             models: stack.storage(),
@@ -184,6 +190,10 @@ impl Learner {
         let positions = call.states.passes.iter().map(ShardPass::position).collect();
         call.trainer
             .gradients(call.context, call.states, rows, &work.tasks())?;
+        if let Some(losses) = losses_before {
+            self.examples_seen = examples_before;
+            self.restore_losses(&losses);
+        }
         self.before_gradients = Some(BeforeGradients {
             round: work.round,
             positions,
@@ -192,7 +202,8 @@ impl Learner {
     }
 
     /// Puts every row back to where it stood before the last [`gradients`](Self::gradients): the same call then takes gradients on the
-    /// same mini-batches, at whatever models (STORM, SAM). They count as further local steps.
+    /// same mini-batches, at whatever models (STORM, SAM). They count as further local steps, but their losses and examples do not count
+    /// again.
     ///
     /// # Errors
     /// [`EngineError::Setting`] if `round` has taken none since it last trained.
@@ -207,7 +218,14 @@ impl Learner {
             })?;
         let again = self.passes_at(&before.positions);
         self.passes.splice(..again.len(), again);
+        self.repeats_batches = true;
         Ok(())
+    }
+
+    /// From now on there are no mini-batches to take again.
+    fn forget_batches(&mut self) {
+        self.before_gradients = None;
+        self.repeats_batches = false;
     }
 
     /// The ways of the first rows through their shards, at these positions.
@@ -274,10 +292,9 @@ impl Learner {
 
     /// What a call of the trainer on `rows` rows is given.
     fn call(&mut self, rows: usize) -> Call<'_> {
-        if self.passes.len() < rows {
-            self.passes.resize_with(rows, ShardPass::default);
-            self.tallies.resize_with(rows, RowTally::default);
-        }
+        let known = self.passes.len().max(rows);
+        self.passes.resize_with(known, ShardPass::default);
+        self.tallies.resize_with(known, RowTally::default);
         let states = RowStates {
             passes: &mut self.passes[..rows],
             tallies: &mut self.tallies[..rows],

@@ -34,8 +34,14 @@ def stacks_of(method: Method) -> list[tuple[str, Stack]]:
                 at_start[name] = value
             # In a resumed run `start` makes such a key again.
             if name not in at_start or at_start[name] is not value:
-                raise TypeError(f"`self.{name}` is of type {type(value).__name__}, which no checkpoint can hold: {_remedy(name, value)}")
+                raise TypeError(f"`self.{name}` is {_kind(value)}, which no checkpoint can hold: {_remedy(name, value)}")
     return list(stacks.values())
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+        return f"an array of type {value.dtype}"
+    return f"of type {type(value).__name__}"
 
 
 def _remedy(name: str, value: Any) -> str:

@@ -98,10 +98,15 @@ class Stack:
         Raises:
             ValueError: if the radius is not finite and above 0.
         """
-    def gather(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> Stack:
-        """A stack whose row `i` is row `rows[i]` of this one."""
-    def scatter(self, rows: Sequence[int] | NDArray[np.integer[Any]], source: Stack) -> None:
-        """Overwrites row `rows[i]` with row `i` of `source`."""
+    def gather(self, rows: ArrayLike) -> Stack:
+        """A stack whose row `i` is row `rows[i]` of this one. A row may be named more than once."""
+    def scatter(self, rows: ArrayLike, source: Stack) -> None:
+        """Overwrites row `rows[i]` with row `i` of `source`. No row may be named twice.
+
+        Raises:
+            ValueError: if a row does not exist or is named twice, or `source` has another number of rows.
+            TypeError: if they are no whole numbers.
+        """
     def mean(self) -> Stack:
         """The mean of all rows: a stack of one row."""
     def norms(self) -> NDArray[np.float64]:
@@ -120,8 +125,9 @@ class Stack:
 
         On the processor they are views of the stack's memory, as for `numpy`.
         """
-    def set(self, values: ArrayLike | Mapping[str, ArrayLike]) -> None:
-        """Overwrites rows with finite floating-point numbers: all of them, `[R, P]`, or the layers of a dict, `[R, inputs, outputs]`.
+    def set(self, values: Stack | ArrayLike | Mapping[str, ArrayLike]) -> None:
+        """Overwrites all rows: with those of a stack, with an array of finite floating-point numbers `[R, P]`, or the layers of a dict,
+        `[R, inputs, outputs]`.
 
         Raises:
             ValueError: if the device, shape or type of an array is wrong, or a number is not finite; the message names the array.
@@ -170,7 +176,19 @@ class Round:
     def edges(self) -> NDArray[np.uint32]:
         """The links of this round, `[E, 2]`.
 
-        An undirected edge is listed once; a directed one goes from sender to receiver.
+        An undirected edge is listed once; a directed one goes from sender to receiver. Links of clients that take no part are left out.
+        """
+    @property
+    def directed(self) -> bool:
+        """Whether each of `edges` goes one way, from sender to receiver.
+
+        So it is on directed overlays, and in rounds in which stragglers only receive.
+        """
+    @property
+    def local_steps(self) -> NDArray[np.uint32]:
+        """How many local steps each client makes in this round, `[N]`.
+
+        It goes by the key `local`. Stragglers make fewer steps, and clients that take no part none.
         """
     @property
     def settings(self) -> dict[str, Any]:
@@ -206,38 +224,42 @@ class Round:
             TypeError: if they are no whole numbers.
         """
     def gradients(
-        self, models: Stack, *, same_batches: bool = False, clients: ArrayLike | None = None
+        self, models: Stack, *, same_batches: bool = False, rows: ArrayLike | None = None, clients: ArrayLike | None = None
     ) -> tuple[Stack, NDArray[np.float32]]:
         """The gradients at `models` on the next mini-batch of each row, `[R, P]`, and the learning rates, `[R]`.
 
         They go by the keys `batch_size`, `draw`, `learning_rate`, `weight_decay` and `clip_norm`, and not by `local` and `momentum`. Rows of
-        clients that do not take part are zero. They count as a local step of each client.
+        clients that do not take part are zero, and so are their rates. They count as a local step of each client. Stragglers are not cut
+        short here: see `local_steps`.
 
         Args:
             models: the models, `[R, P]`.
-            same_batches: whether the mini-batches are those of the last call in this round, in place of the next ones. `clients` must
-                be the same then.
+            same_batches: whether the mini-batches are those of the last call in this round, in place of the next ones. `rows` and `clients`
+                must be the same then. Their losses and examples do not count again.
+            rows: which rows are asked for, true or false, `[R]`; the others are zero. All if absent.
             clients: the client whose examples each row's mini-batch is from, `[R]`; row `i` has those of client `i` if absent.
 
         Raises:
             RuntimeError: if there are no batches to take again: the round has taken no gradients since it last trained.
             ValueError: if there is not one client for each row, or one does not exist.
-            TypeError: if they are no whole numbers.
+            TypeError: if they are no whole numbers, or `rows` are no truth values.
         """
     def evaluate(
-        self, models: Stack, *, clients: ArrayLike | None = None
+        self, models: Stack, *, on: str = "train", clients: ArrayLike | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The mean loss and the accuracy of each row on all training examples of a client, `[R]` each.
+        """The mean loss and the accuracy of each row, `[R]` each, on all training examples of a client, or on other examples.
 
         It is no local step, takes no simulated time, and moves nothing. Clients that take no part are judged, too. Clients without
         examples give zeros.
 
         Args:
             models: the models, `[R, P]`, of as many rows as you like.
-            clients: the client whose examples each row is judged on, `[R]`; row `i` on those of client `i` if absent.
+            on: `train`, the training examples of the clients; `validation`, the examples that the configuration sets apart
+                (`dataset: {mnist: {validation: 5000}}`), the same for all rows; or `test`, the test examples.
+            clients: the client whose training examples each row is judged on, `[R]`; row `i` on those of client `i` if absent.
 
         Raises:
-            ValueError: if there is not one client for each row, or one does not exist.
+            ValueError: if there is not one client for each row, or one does not exist, or there are no such examples.
             TypeError: if they are no whole numbers.
         """
     def quantize(self, stack: Stack, bits: int, *, norm: str = "model") -> Stack:
@@ -313,10 +335,11 @@ class Part:
     def overlay_by(
         name: str,
         version: str,
-        edges: Callable[[int, int, NDArray[np.uint64] | None], NDArray[np.uint32]],
+        edges: Callable[[int, int, NDArray[np.uint64] | None, int | None], NDArray[np.uint32]],
         expected: float | None,
         changes: bool,
         needs_labels: bool,
+        needs_seed: bool,
     ) -> Part: ...
     @staticmethod
     def weights(

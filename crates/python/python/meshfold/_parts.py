@@ -32,42 +32,45 @@ def overlay(
             the edges, an array of edges `[E, 2]` of whole numbers, or a function that returns one of these. A function of
             `(round, nodes)`, with rounds counted from 1, makes an overlay for each round. It must always return the same graph for the
             same round: it is called for the first round when the experiment is planned and again when the run begins, and a run that
-            continues from a checkpoint calls it once more. If it has a parameter `label_counts`, it also gets how many training examples
-            of each label each node holds, `[N, C]`.
-        changes: if false, all rounds have the same overlay, and the function is one of `(nodes)`, and of `label_counts` if it has
-            that parameter. The overlay must be connected.
+            continues from a checkpoint calls it once more. It may have two further parameters: `label_counts` is how many training
+            examples of each label each node holds, `[N, C]`; `generator` is a NumPy generator, another one for each seed and round.
+        changes: if false, all rounds have the same overlay, and the function is one of `(nodes)`, with the same further parameters. The
+            overlay must be connected.
         label: what the overlay is called in tables and figures; `graph` with a digest if absent.
         expected_edges: about how many edges the overlays of a function have, from which memory is planned; two for each node if absent.
         version: distinguishes overlays with the same label, as part of the id of a run. If absent, it is a digest of the graph, or of
             the function's code and of all that this refers to, except libraries. Give one if the function depends on anything else.
 
     Raises:
-        ValueError: if the graph cannot be used; the message names the node or row at fault.
+        ValueError: if the graph cannot be used; the message names the node or row at fault. If a function has other parameters.
     """
     version = _digests.version_of(version, "overlay")
     if callable(graph) and not hasattr(graph, "edges"):
-        function, needs_labels = graph, _has_parameter(graph, "label_counts")
+        function, wants = graph, _wants(graph, ("round", "nodes") if changes else ("nodes",))
         digest = version or _digests.of_values(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
         if not changes:
             digest = f"{digest} fixed"
 
-        def edges(round: int, nodes: int, label_counts: NDArray[np.uint64] | None) -> NDArray[np.uint32]:
-            places = (round, nodes) if changes else (nodes,)
-            made = function(*places, label_counts=label_counts) if needs_labels else function(*places)
-            count, found = _edges(made, nodes)
+        def edges(round: int, nodes: int, label_counts: NDArray[np.uint64] | None, seed: int | None) -> NDArray[np.uint32]:
+            more: dict[str, Any] = {}
+            if "label_counts" in wants:
+                more["label_counts"] = label_counts
+            if "generator" in wants:
+                more["generator"] = np.random.default_rng(seed)
+            count, found = _edges(function(*((round, nodes) if changes else (nodes,)), **more), nodes)
             if count is not None and count != nodes:
                 of_round = f"round {round}: " if changes else ""
                 raise ValueError(f"{of_round}the graph has {count} nodes, but {nodes} are needed")
             if round == 1:
                 labels = None if label_counts is None else label_counts.tobytes()
-                _expect_same(found, first.setdefault((nodes, labels), found))
+                _expect_same(found, first.setdefault((nodes, labels, seed), found))
             return found
 
-        first: dict[tuple[int, bytes | None], NDArray[np.uint32]] = {}
+        first: dict[tuple[int, bytes | None, int | None], NDArray[np.uint32]] = {}
 
         expected = None if expected_edges is None else float(expected_edges)
-        part = Part.overlay_by(name, digest, edges, expected, changes, needs_labels)
+        part = Part.overlay_by(name, digest, edges, expected, changes, "label_counts" in wants, "generator" in wants)
         if version is not None:
             return part
         again = lambda: overlay(function, changes=changes, label=label, expected_edges=expected)  # noqa: E731
@@ -84,16 +87,31 @@ def _expect_same(found: NDArray[np.uint32], before: NDArray[np.uint32]) -> None:
     """Refuses a function that draws its graph anew: a run would not be repeatable, nor go on from a checkpoint."""
     if not np.array_equal(found, before):
         raise ValueError(
-            "the function returned another graph for the same round than before: draw from a generator made in the function, such as "
-            "`np.random.default_rng([seed, round])`"
+            "the function returned another graph for the same round than before: draw from its parameter `generator`, or from one made in it, "
+            "such as `np.random.default_rng([7, round])`"
         )
 
 
-def _has_parameter(function: Any, name: str) -> bool:
+def _wants(function: Any, places: tuple[str, ...]) -> set[str]:
+    """Which of `label_counts` and `generator` the function has as parameters, beside one for each of `places`.
+
+    Raises:
+        ValueError: if it has other parameters, or no room for `places`.
+    """
     try:
-        return name in inspect.signature(function).parameters
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return False
+        return set()
+    wants = {"label_counts", "generator"} & set(signature.parameters)
+    try:
+        signature.bind(*places, **dict.fromkeys(wants))
+    except TypeError:
+        name = getattr(function, "__name__", "the function")
+        raise ValueError(
+            f"overlay: {name}{signature} is called with {', '.join(places)}, and by name with `label_counts` and `generator` if it has these "
+            "parameters"
+        ) from None
+    return wants
 
 
 def _edges(graph: Any, nodes: int | None) -> tuple[int | None, NDArray[np.uint32]]:

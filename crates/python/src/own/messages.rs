@@ -1,11 +1,12 @@
 //! Sizes and ways of messages, as methods in Python give them.
 
-use meshfold_algorithms::Message;
+use meshfold_algorithms::{Message, Round};
+use meshfold_topology::Overlay;
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::whole_numbers::one_or_each;
+use super::number_lists::one_or_each;
 
 /// The largest message: more bytes, summed over rounds, might be too many for a count.
 const MOST_BYTES: u64 = 1_000_000_000_000;
@@ -24,10 +25,10 @@ pub(super) fn sizes(bytes: &Bound<'_, PyAny>, count: usize, each: &str) -> PyRes
     checked.collect()
 }
 
-/// The pairs of sender and receiver in `edges`, `[E, 2]`: two clients that take part, of which `alive` says who does.
-pub(super) fn pairs(edges: &Bound<'_, PyAny>, alive: &[bool]) -> PyResult<Vec<(u32, u32)>> {
+/// The pairs of sender and receiver in `edges`, `[E, 2]`: two of `count` clients each.
+pub(super) fn pairs(edges: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<(u32, u32)>> {
     let arrays = edges.py().import("meshfold._arrays")?;
-    let found = arrays.call_method1("pairs", (edges, "send: `edges`", alive.len()))?;
+    let found = arrays.call_method1("pairs", (edges, "send: `edges`", count))?;
     let found = found.cast_into::<PyArray2<u32>>()?;
     let pairs: Vec<(u32, u32)> = found
         .readonly()
@@ -35,21 +36,33 @@ pub(super) fn pairs(edges: &Bound<'_, PyAny>, alive: &[bool]) -> PyResult<Vec<(u
         .chunks_exact(2)
         .map(|ends| (ends[0], ends[1]))
         .collect();
-    for (from, to) in &pairs {
-        if from == to {
+    match pairs.iter().find(|(from, to)| from == to) {
+        None => Ok(pairs),
+        Some((from, _)) => Err(PyValueError::new_err(format!(
+            "send: an edge goes from client {from} to itself"
+        ))),
+    }
+}
+
+/// Makes sure that both ends of each pair take part in `round`, or that it is a link of the overlay, over which a straggler may receive.
+pub(super) fn expect_there(pairs: &[(u32, u32)], round: &Round<'_>) -> PyResult<()> {
+    for &(from, to) in pairs {
+        let hears = || {
+            let hears = |overlay: &Overlay| overlay.listeners(from as usize).contains(&to);
+            round.overlay.is_some_and(hears)
+        };
+        let absent = [from, to]
+            .into_iter()
+            .find(|client| !round.alive[*client as usize]);
+        if let Some(client) = absent
+            && !hears()
+        {
             return Err(PyValueError::new_err(format!(
-                "send: an edge goes from client {from} to itself"
+                "send: the edge from {from} to {to} names client {client}, which takes no part in this round: see `round.alive`"
             )));
         }
-        for client in [from, to] {
-            if !alive[*client as usize] {
-                return Err(PyValueError::new_err(format!(
-                    "send: the edge from {from} to {to} names client {client}, which takes no part in this round: see `round.alive`"
-                )));
-            }
-        }
     }
-    Ok(pairs)
+    Ok(())
 }
 
 /// The messages over `pairs`, of `bytes` each; those without bytes are not sent.

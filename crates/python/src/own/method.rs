@@ -272,7 +272,10 @@ impl Algorithm for PyMethodState {
         }
         let training = self.training.clone();
         let about = PyRound::of(round, &self.setting, &self.settings, &self.uses);
-        round::lend(round, &training, || self.call(models, "round", Some(about)))?;
+        let uses = Arc::clone(&self.uses);
+        round::lend(round, &training, &uses, || {
+            self.call(models, "round", Some(about))
+        })?;
         self.begun_in.get_or_insert(round.number);
         Ok(())
     }

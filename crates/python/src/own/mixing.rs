@@ -1,27 +1,30 @@
 //! Weights that rows are averaged by: those of a round, or a matrix of the method's own.
 
+use meshfold_algorithms::Round;
 use meshfold_engine::Mixing;
 use meshfold_topology::MixingMatrix;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use super::round::in_progress;
+
 /// The most weights in an array: 2 GiB.
 const MOST_WEIGHTS: usize = 1 << 28;
 
-/// Mixing weights `[R, R]`.
+#[doc = documented!("Mixing")]
 #[pyclass(name = "Mixing", module = "meshfold", frozen)]
 pub(crate) struct PyMixing(pub(super) Mixing);
 
 #[pymethods]
 impl PyMixing {
-    /// Rows and columns.
+    #[doc = documented!("Mixing.shape")]
     #[getter]
     fn shape(&self) -> (usize, usize) {
         (self.0.rows(), self.0.columns())
     }
 
-    /// The weights, `[R, R]`: row `i` has those by which client `i` averages.
+    #[doc = documented!("Mixing.numpy")]
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (rows, columns) = self.shape();
         if rows.saturating_mul(columns) > MOST_WEIGHTS {
@@ -77,7 +80,34 @@ pub(super) fn read(given: &Bound<'_, PyAny>, rows: usize) -> PyResult<Mixing> {
     for ((row, column), weight) in places.zip(entries.values.as_slice()?) {
         by_row[*row as usize].push((*column, *weight));
     }
+    in_progress(|lent| {
+        if concerns_absent(&by_row, &lent.round) {
+            lent.uses.absent.note();
+        }
+    });
     let matrix = MixingMatrix::from_rows(rows, by_row);
     let matrix = matrix.map_err(|error| PyValueError::new_err(format!("mix: {error}")))?;
     Ok(Mixing::new(&matrix))
+}
+
+/// Whether the weights of `by_row`, if it has a row for each client, concern clients that take no part in `round` other than its own
+/// weights do, by which a straggler may receive.
+fn concerns_absent(by_row: &[Vec<(u32, f64)>], round: &Round<'_>) -> bool {
+    if by_row.len() != round.alive.len() || round.alive.iter().all(|alive| *alive) {
+        return false;
+    }
+    let is_absent = |client: usize| !round.alive[client];
+    let known = |row: usize, column: u32| {
+        let of_round = round.mixing.map(|mixing| mixing.row(row));
+        of_round.is_some_and(|of_round| of_round.iter().any(|(place, _)| *place == column))
+    };
+    by_row.iter().enumerate().any(|(row, weights)| {
+        let stays =
+            matches!(weights[..], [(column, weight)] if column as usize == row && weight == 1.0);
+        let mut others = weights.iter().map(|(column, _)| *column);
+        let concerns = |column: u32| is_absent(row) || is_absent(column as usize);
+        !(stays && is_absent(row))
+            && (weights.is_empty() && is_absent(row)
+                || others.any(|column| concerns(column) && !known(row, column)))
+    })
 }

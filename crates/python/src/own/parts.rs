@@ -101,8 +101,9 @@ impl PyPart {
         }
     }
 
-    /// An overlay from a function: `edges(round, nodes, label_counts)` returns its edges, `[E, 2]`. If it `changes`, each round has
-    /// another; else it is asked once. `label_counts`, `[N, C]`, are given if it `needs_labels`, else None.
+    /// An overlay from a function: `edges(round, nodes, label_counts, seed)` returns its edges, `[E, 2]`. If it `changes`, each round
+    /// has another; else it is asked once. `label_counts`, `[N, C]`, are given if it `needs_labels`, and a seed of the run and the
+    /// overlay if it `needs_seed`; else None.
     #[staticmethod]
     fn overlay_by(
         name: String,
@@ -111,6 +112,7 @@ impl PyPart {
         expected: Option<f64>,
         changes: bool,
         needs_labels: bool,
+        needs_seed: bool,
     ) -> Self {
         let made = Made::Overlay(Arc::new(ByFunction {
             name: name.clone(),
@@ -118,6 +120,7 @@ impl PyPart {
             expected,
             changes,
             needs_labels,
+            needs_seed,
         }));
         Self {
             name,
@@ -281,6 +284,8 @@ struct ByFunction {
     changes: bool,
     /// Whether the function is given the labels that nodes hold.
     needs_labels: bool,
+    /// Whether the function is given a seed.
+    needs_seed: bool,
 }
 
 impl ByFunction {
@@ -309,14 +314,15 @@ impl OwnOverlay for ByFunction {
         &self,
         draw: usize,
         nodes: Nodes<'_>,
-        _rng: &mut ChaCha8Rng,
+        rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
+        let seed = self.needs_seed.then(|| rng.next_u64());
         let edges = gate::attach(|py| -> PyResult<Vec<(u32, u32)>> {
             let label_counts = self.label_counts(py, nodes)?;
             let edges = self
                 .edges
                 .bind(py)
-                .call1((draw + 1, nodes.count, label_counts))?;
+                .call1((draw + 1, nodes.count, label_counts, seed))?;
             Ok(pairs(&edges.extract()?))
         });
         let failed = |reason| TopologyError::Own {

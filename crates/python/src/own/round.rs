@@ -19,9 +19,10 @@ use super::uses::Uses;
 use super::{compression, figure, messages};
 
 /// The round in progress on this thread, and how its clients train.
-struct Lent<'a> {
-    round: Round<'a>,
+pub(super) struct Lent<'a> {
+    pub(super) round: Round<'a>,
     training: &'a Training,
+    pub(super) uses: &'a Uses,
 }
 
 impl<'a, 'b: 'a> ReborrowMut<'a> for Lent<'b> {
@@ -31,6 +32,7 @@ impl<'a, 'b: 'a> ReborrowMut<'a> for Lent<'b> {
         Lent {
             round: self.round.reborrow(),
             training: self.training,
+            uses: self.uses,
         }
     }
 }
@@ -38,9 +40,26 @@ impl<'a, 'b: 'a> ReborrowMut<'a> for Lent<'b> {
 scoped_thread_local!(static mut LENT: for<'a> Lent<'a>);
 
 /// Lends `round` to what Python does in `call`, on this thread.
-pub(super) fn lend<T>(round: &mut Round<'_>, training: &Training, call: impl FnOnce() -> T) -> T {
+pub(super) fn lend<T>(
+    round: &mut Round<'_>,
+    training: &Training,
+    uses: &Uses,
+    call: impl FnOnce() -> T,
+) -> T {
     let round = round.reborrow();
-    LENT.set(Lent { round, training }, call)
+    let lent = Lent {
+        round,
+        training,
+        uses,
+    };
+    LENT.set(lent, call)
+}
+
+/// Calls `look` with the round in progress on this thread, if there is one.
+pub(super) fn in_progress(look: impl FnOnce(&Lent<'_>)) {
+    if LENT.is_set() {
+        LENT.with(|lent| look(&lent));
+    }
 }
 
 /// Calls `use_it` with the round in progress, without the interpreter's lock.
@@ -58,13 +77,13 @@ fn with<T: Send>(
     })
 }
 
-/// One communication round.
+#[doc = documented!("Round")]
 #[pyclass(name = "Round", module = "meshfold", frozen)]
 pub(crate) struct PyRound {
-    /// Number of the round, from 1.
+    #[doc = documented!("Round.number")]
     #[pyo3(get)]
     number: usize,
-    /// Seed of what methods draw: `seeds.methods`, or else the run's seed.
+    #[doc = documented!("Round.seed")]
     #[pyo3(get)]
     seed: u64,
     setting: Arc<Setting>,
@@ -86,6 +105,9 @@ impl PyRound {
         settings: &Arc<str>,
         uses: &Arc<Uses>,
     ) -> Self {
+        if round.straggler_context.is_some() {
+            uses.stragglers.note();
+        }
         Self {
             settings: Arc::clone(settings),
             has_links: round
@@ -115,20 +137,20 @@ fn no_overlay() -> PyErr {
 
 #[pymethods]
 impl PyRound {
-    /// Number of clients.
+    #[doc = documented!("Round.clients")]
     #[getter]
     fn clients(&self) -> usize {
         self.setting.clients
     }
 
-    /// Training examples of each client, `[N]`.
+    #[doc = documented!("Round.shard_sizes")]
     #[getter]
     fn shard_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         let sizes = self.setting.shard_sizes.iter();
         PyArray1::from_iter(py, sizes.map(|size| *size as u64))
     }
 
-    /// Training examples of each label that each client holds, `[N, C]`.
+    #[doc = documented!("Round.label_counts")]
     #[getter]
     fn label_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let (counts, classes) = with(py, |lent| {
@@ -141,20 +163,38 @@ impl PyRound {
         PyArray1::from_vec(py, counts).reshape([self.setting.clients, classes])
     }
 
-    /// The mixing weights of this round's overlay.
+    #[doc = documented!("Round.directed")]
+    #[getter]
+    fn directed(&self, py: Python<'_>) -> PyResult<bool> {
+        with(py, |lent| {
+            let overlay = lent.round.overlay.ok_or_else(no_overlay)?;
+            Ok(overlay.is_directed())
+        })
+    }
+
+    #[doc = documented!("Round.local_steps")]
+    #[getter]
+    fn local_steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        self.uses.local.note();
+        self.uses.local_steps.note();
+        let steps = with(py, |mut lent| Ok(lent.round.local_steps(lent.training)))?;
+        Ok(PyArray1::from_vec(py, steps))
+    }
+
+    #[doc = documented!("Round.mixing")]
     #[getter]
     fn mixing(&self) -> PyResult<PyMixing> {
         self.note_links();
         self.mixing.clone().map(PyMixing).ok_or_else(no_overlay)
     }
 
-    /// Which clients take part, `[N]`.
+    #[doc = documented!("Round.alive")]
     #[getter]
     fn alive<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_slice(py, &self.alive)
     }
 
-    /// The links of this round, `[E, 2]`: on an undirected overlay each edge once, on a directed one from sender to receiver.
+    #[doc = documented!("Round.edges")]
     #[getter]
     fn edges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
         self.note_links();
@@ -167,14 +207,14 @@ impl PyRound {
         PyArray1::from_vec(py, edges).reshape([count, 2])
     }
 
-    /// The keys of the configuration: those of all methods and the method's own.
+    #[doc = documented!("Round.settings")]
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.uses.settings.note();
         py.import("json")?.call_method1("loads", (&*self.settings,))
     }
 
-    /// The learning rate of each client's next local step, `[N]`; 0 for clients that take no part.
+    #[doc = documented!("Round.learning_rates")]
     #[getter]
     fn learning_rates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         let rates = with(py, |lent| {
@@ -192,7 +232,7 @@ impl PyRound {
         Ok(PyArray1::from_vec(py, rates))
     }
 
-    /// Local work of all rows, as the configuration's keys have it, or for `steps` local steps of each row, on the examples of `clients`.
+    #[doc = documented!("Round.train")]
     #[pyo3(signature = (models, *, velocity=None, correction=None, anchor=None, mu=0.0, steps=None, clients=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn train(
@@ -242,14 +282,14 @@ impl PyRound {
         })
     }
 
-    /// The gradients of each row's next mini-batch at `models`, `[R, P]`, and the learning rate of each, `[R]`. Rows of clients that
-    /// take no part are zero.
-    #[pyo3(signature = (models, *, same_batches=false, clients=None))]
+    #[doc = documented!("Round.gradients")]
+    #[pyo3(signature = (models, *, same_batches=false, rows=None, clients=None))]
     fn gradients<'py>(
         &self,
         py: Python<'py>,
         models: &PyStack,
         same_batches: bool,
+        rows: Option<&Bound<'py, PyAny>>,
         clients: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(PyStack, Bound<'py, PyArray1<f32>>)> {
         let models = models.stack()?;
@@ -259,16 +299,19 @@ impl PyRound {
             self.setting.clients,
             clients,
             None,
-        )?;
+        )?
+        .only("gradients", models.rows(), rows)?;
         self.uses.gradients.note();
         let number = self.number;
         let taken = with(py, move |mut lent| {
             let training = lent.training;
             if same_batches {
-                lent.round
-                    .learner
-                    .rewind_batches(number)
-                    .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+                lent.round.learner.rewind_batches(number).map_err(|_| {
+                    PyRuntimeError::new_err(
+                        "gradients: there are no mini-batches to take again: call round.gradients in this round first, and after any \
+                         round.train",
+                    )
+                })?;
             }
             let rows: Vec<RowWork> = request.rows(&mut lent.round, training);
             decayed_gradients(models, &mut lent.round, &rows, training)
@@ -278,28 +321,39 @@ impl PyRound {
         Ok((PyStack::of(gradients), PyArray1::from_vec(py, rates)))
     }
 
-    /// The mean loss and the accuracy of each row on all training examples of a client, `[R]` each.
-    #[pyo3(signature = (models, *, clients=None))]
+    #[doc = documented!("Round.evaluate")]
+    #[pyo3(signature = (models, *, on="train", clients=None))]
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
         models: &PyStack,
+        on: &str,
         clients: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let models = models.stack()?;
-        let request = RowRequest::read(
-            "evaluate",
-            models.rows(),
-            self.setting.clients,
-            clients,
-            None,
-        )?;
-        let clients = request.clients(self.setting.clients);
+        let of_clients;
+        let split = match (on, clients) {
+            ("train", clients) => {
+                let (rows, count) = (models.rows(), self.setting.clients);
+                let request = RowRequest::read("evaluate", rows, count, clients, None)?;
+                of_clients = request.clients(count);
+                Split::Shards(&of_clients)
+            }
+            ("validation", None) => Split::Validation,
+            ("test", None) => Split::Test,
+            ("validation" | "test", Some(_)) => {
+                return Err(PyValueError::new_err(
+                    "evaluate: `clients` is for training examples: all share the others",
+                ));
+            }
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "evaluate: `on` is `{on}`, needed `train`, `validation` or `test`"
+                )));
+            }
+        };
         let scores = with(py, move |lent| {
-            let judged = lent
-                .round
-                .learner
-                .evaluate(models, Split::Shards(&clients), None);
+            let judged = lent.round.learner.evaluate(models, split, None);
             judged.map_err(engine)
         })?;
         let losses = scores.iter().map(|score| score.loss);
@@ -310,8 +364,7 @@ impl PyRound {
         ))
     }
 
-    /// Rounds the parameters of each row of `stack` at random to levels of `bits` bits, in place. `norm` says what one norm is sent for:
-    /// the whole `model`, or each `layer`. Returns the stack.
+    #[doc = documented!("Round.quantize")]
     #[pyo3(signature = (stack, bits, *, norm="model"))]
     fn quantize<'py>(
         &self,
@@ -336,8 +389,7 @@ impl PyRound {
         Ok(stack)
     }
 
-    /// Counts a message from every client alive to each neighbour that listens to it, or over each of `edges`: a row of `stack`, or
-    /// so many `bytes`, a number for all or one for each.
+    #[doc = documented!("Round.send")]
     #[pyo3(signature = (stack=None, *, bytes=None, edges=None))]
     fn send(
         &self,
@@ -346,12 +398,20 @@ impl PyRound {
         bytes: Option<&Bound<'_, PyAny>>,
         edges: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let pairs = edges.map(|edges| messages::pairs(edges, &self.alive));
+        let pairs = edges.map(|edges| messages::pairs(edges, self.setting.clients));
         let pairs = pairs.transpose()?;
         if self.mixing.is_none() && pairs.is_none() {
             return Err(PyRuntimeError::new_err(
                 "this method says `overlay = False`, so its rounds have no neighbours: name senders and receivers by `edges`",
             ));
+        }
+        if let (Some(stack), None) = (&stack, &pairs) {
+            let (rows, clients) = (stack.stack()?.rows(), self.setting.clients);
+            if rows != clients {
+                return Err(PyValueError::new_err(format!(
+                    "send: the stack has {rows} rows, but each of {clients} clients sends one: name senders and receivers by `edges`"
+                )));
+            }
         }
         let (count, each) = match &pairs {
             None => (self.setting.clients, "client"),
@@ -373,13 +433,16 @@ impl PyRound {
         with(py, move |mut lent| {
             match pairs {
                 None => lent.round.exchange_sizes(&sizes),
-                Some(pairs) => lent.round.traffic.messages(messages::over(&pairs, &sizes)),
+                Some(pairs) => {
+                    messages::expect_there(&pairs, &lent.round)?;
+                    lent.round.traffic.messages(messages::over(&pairs, &sizes));
+                }
             }
             Ok(())
         })
     }
 
-    /// Notes a figure of the method's own for the record of this round: a number, or one for each row.
+    #[doc = documented!("Round.record")]
     fn record(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let figure = figure::read(name, value)?;
         with(py, move |mut lent| {

@@ -6,7 +6,7 @@ use meshfold_engine::{Amount, RowWork};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::whole_numbers::{each_row, one_or_each};
+use super::number_lists::{each_bool, each_row, one_or_each};
 
 /// What a method asks of the rows of a stack. It is checked.
 pub(super) struct RowRequest {
@@ -14,6 +14,8 @@ pub(super) struct RowRequest {
     clients: Option<Vec<u32>>,
     /// Local steps of each row; those of the configuration if absent.
     steps: Option<Vec<u32>>,
+    /// Which rows do anything; all if absent.
+    chosen: Option<Vec<bool>>,
 }
 
 impl RowRequest {
@@ -46,6 +48,21 @@ impl RowRequest {
         Ok(Self {
             clients,
             steps: steps.transpose()?,
+            chosen: None,
+        })
+    }
+
+    /// The same of the rows alone that `chosen` names, `[R]`; of all if it is absent.
+    pub(super) fn only(
+        self,
+        verb: &str,
+        rows: usize,
+        chosen: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let chosen = chosen.map(|chosen| each_bool(chosen, &format!("{verb}: `rows`"), rows));
+        Ok(Self {
+            chosen: chosen.transpose()?,
+            ..self
         })
     }
 
@@ -68,7 +85,14 @@ impl RowRequest {
             amount: amount(row),
         };
         let rows = clients.into_iter().enumerate().map(work).collect();
-        round.rows_alive(rows, training)
+        let mut rows = round.rows_alive(rows, training);
+        // Who falls behind does not depend on the rows that a call is for.
+        for (row, chosen) in rows.iter_mut().zip(self.chosen.iter().flatten()) {
+            if !chosen {
+                row.amount = Amount::Idle;
+            }
+        }
+        rows
     }
 }
 

@@ -6,9 +6,9 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::{mixing, views, writes};
+use super::{mixing, number_lists, views, writes};
 
-/// Rows of parameters, `[R, P]`: one for each client. Every operation works on all rows at once.
+#[doc = documented!("Stack")]
 #[pyclass(name = "Stack", module = "meshfold")]
 pub(crate) struct PyStack {
     /// None once the round is over that it belongs to.
@@ -67,10 +67,18 @@ impl Scale<'_> {
                 "found {} numbers, needed one, or one for each of {rows} rows",
                 scales.len()
             ))),
-            Self::Other(value) => Err(PyTypeError::new_err(format!(
-                "found {}, needed a number, or one for each of {rows} rows",
-                value.get_type().name()?
-            ))),
+            Self::Other(value) => {
+                let found = match value
+                    .getattr("shape")
+                    .and_then(|shape| shape.extract::<Vec<usize>>())
+                {
+                    Ok(shape) => format!("an array of shape {shape:?}"),
+                    Err(_) => value.get_type().name()?.to_string(),
+                };
+                Err(PyTypeError::new_err(format!(
+                    "found {found}, needed a number, or one for each of {rows} rows"
+                )))
+            }
         }
     }
 }
@@ -148,6 +156,15 @@ impl PyStack {
         Self::add(slf, other, &scales)
     }
 
+    /// Overwrites row `rows[i]` with row `i` of `source`, which may be the stack itself.
+    fn overwrite(slf: &Bound<'_, Self>, rows: &[u32], source: &Bound<'_, Self>) -> PyResult<()> {
+        let source = beside(source, &[slf])?;
+        let (source, mut changed) = (source.stack()?, slf.try_borrow_mut()?);
+        let stack = changed.stack_mut()?;
+        let py = slf.py();
+        py.detach(|| stack.scatter(rows, source).map_err(engine))
+    }
+
     fn scaled(&self, py: Python<'_>, scales: &[f32]) -> PyResult<Self> {
         let stack = self.stack()?;
         py.detach(|| {
@@ -198,14 +215,14 @@ fn closed() -> PyErr {
 
 #[pymethods]
 impl PyStack {
-    /// Rows and parameters, `(R, P)`.
+    #[doc = documented!("Stack.shape")]
     #[getter]
     fn shape(&self) -> PyResult<(usize, usize)> {
         let stack = self.stack()?;
         Ok((stack.rows(), stack.layout().parameters()))
     }
 
-    /// A stack of zeros with as many rows.
+    #[doc = documented!("Stack.zeros_like")]
     fn zeros_like(&self, py: Python<'_>) -> PyResult<Self> {
         let stack = self.stack()?;
         py.detach(|| {
@@ -214,7 +231,7 @@ impl PyStack {
         })
     }
 
-    /// A copy.
+    #[doc = documented!("Stack.copy")]
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let stack = self.stack()?;
         Ok(self.of_same_size(py.detach(|| stack.duplicate())))
@@ -275,8 +292,8 @@ impl PyStack {
         self.scale(py, &scales)
     }
 
-    /// `row_i <- row_i + scale_i * other_i`, in place; `scale` is a number, or one for each row. Returns the stack.
-    #[pyo3(signature = (other, scale=Scale::One(1.0)))]
+    #[doc = documented!("Stack.add_scaled")]
+    #[pyo3(signature = (other, scale=Scale::One(1.0)), text_signature = "($self, other, scale=1.0)")]
     fn add_scaled<'py>(
         slf: Bound<'py, Self>,
         other: &Bound<'py, Self>,
@@ -288,8 +305,7 @@ impl PyStack {
         Ok(slf)
     }
 
-    /// Averages each row over others, in place: `row_i <- sum_j w_ij row_j`, with the weights of a round or a matrix `[R, R]`.
-    /// Returns the stack.
+    #[doc = documented!("Stack.mix")]
     fn mix<'py>(
         mut slf: PyRefMut<'py, Self>,
         mixing: &Bound<'py, PyAny>,
@@ -300,8 +316,7 @@ impl PyStack {
         Ok(slf)
     }
 
-    /// Keeps the largest parameters of each row, in place, and sets the others to zero: `share` of all, at least one. A message of
-    /// such a row has 8 bytes for each, its value and its index. Returns the stack.
+    #[doc = documented!("Stack.top_k")]
     fn top_k(mut slf: PyRefMut<'_, Self>, share: f64) -> PyResult<PyRefMut<'_, Self>> {
         if !(share > 0.0 && share <= 1.0) {
             return Err(PyValueError::new_err(format!(
@@ -315,7 +330,7 @@ impl PyStack {
         Ok(slf)
     }
 
-    /// Shortens each row that is longer than `radius` to that Euclidean norm, in place. Returns the stack.
+    #[doc = documented!("Stack.clip")]
     fn clip(mut slf: PyRefMut<'_, Self>, radius: f32) -> PyResult<PyRefMut<'_, Self>> {
         if !(radius > 0.0 && radius.is_finite()) {
             return Err(PyValueError::new_err(format!(
@@ -328,51 +343,56 @@ impl PyStack {
         Ok(slf)
     }
 
-    /// A stack whose row `i` is row `rows[i]` of this one.
-    fn gather(&self, py: Python<'_>, rows: Vec<u32>) -> PyResult<Self> {
+    #[doc = documented!("Stack.gather")]
+    fn gather(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<Self> {
         let stack = self.stack()?;
+        let rows = number_lists::rows(rows, "gather: `rows`")?;
         let gathered = py.detach(|| stack.gather(&rows).map_err(engine))?;
         Ok(self.of_same_size(gathered))
     }
 
-    /// Overwrites row `rows[i]` with row `i` of `source`.
+    #[doc = documented!("Stack.scatter")]
     fn scatter<'py>(
         slf: &Bound<'py, Self>,
-        rows: Vec<u32>,
+        rows: &Bound<'py, PyAny>,
         source: &Bound<'py, Self>,
     ) -> PyResult<()> {
-        let source = beside(source, &[slf])?;
-        let (source, mut changed) = (source.stack()?, slf.try_borrow_mut()?);
-        let stack = changed.stack_mut()?;
-        let py = slf.py();
-        py.detach(|| stack.scatter(&rows, source).map_err(engine))
+        let rows = number_lists::rows(rows, "scatter: `rows`")?;
+        let count = source.try_borrow()?.stack()?.rows();
+        if rows.len() != count {
+            return Err(PyValueError::new_err(format!(
+                "scatter: `rows` names {} rows, needed one for each of the {count} rows of `source`",
+                rows.len()
+            )));
+        }
+        Self::overwrite(slf, &rows, source)
     }
 
-    /// The mean of all rows: a stack of one row.
+    #[doc = documented!("Stack.mean")]
     fn mean(&self, py: Python<'_>) -> PyResult<Self> {
         let stack = self.stack()?;
         Ok(py.detach(|| Self::of(stack.mean_row(&vec![true; stack.rows()]))))
     }
 
-    /// The Euclidean norm of each row, `[R]`.
+    #[doc = documented!("Stack.norms")]
     fn norms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let stack = self.stack()?;
         let norms = py.detach(|| stack.squared_row_norms());
         Ok(PyArray1::from_iter(py, norms.into_iter().map(f64::sqrt)))
     }
 
-    /// All rows as an array of NumPy that cannot be written to: `[R, P]`, or `[R, P_pad]` if `padded`. See [`views`].
+    #[doc = documented!("Stack.numpy")]
     #[pyo3(signature = (padded=false))]
     fn numpy<'py>(&self, py: Python<'py>, padded: bool) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         views::rows(py, self.stack()?, padded)
     }
 
-    /// The parameters by layer, which cannot be written to: a dict from names to arrays `[R, inputs, outputs]`.
+    #[doc = documented!("Stack.by_layer")]
     fn by_layer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         views::by_layer(py, self.stack()?)
     }
 
-    /// The rows `[R, P_pad]` for whoever asks by DLPack.
+    #[doc = documented!("Stack.__dlpack__")]
     #[pyo3(signature = (**asked))]
     fn __dlpack__<'py>(
         &self,
@@ -382,15 +402,26 @@ impl PyStack {
         views::dlpack(py, self.stack()?, asked)
     }
 
-    /// Where the rows are, in DLPack's numbers: `(1, 0)` is the processor.
+    #[doc = documented!("Stack.__dlpack_device__")]
     fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
         views::dlpack_device(self.stack()?)
     }
 
-    /// Overwrites all rows with `values`: `[R, P]`, or a dict of `[R, inputs, outputs]` by the names of layers, of which those that
-    /// are left out stay.
-    fn set(&mut self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
-        let stack = self.stack_mut()?;
+    #[doc = documented!("Stack.set")]
+    fn set(slf: &Bound<'_, Self>, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        if let Ok(other) = values.cast::<Self>() {
+            let rows = slf.try_borrow()?.stack()?.rows();
+            let found = other.try_borrow()?.stack()?.rows();
+            if found != rows {
+                return Err(PyValueError::new_err(format!(
+                    "set: the stack has {found} rows, needed {rows}"
+                )));
+            }
+            return Self::overwrite(slf, &(0..rows as u32).collect::<Vec<u32>>(), other);
+        }
+        let mut changed = slf.try_borrow_mut()?;
+        let stack = changed.stack_mut()?;
         match values.cast::<PyDict>() {
             Ok(layers) => writes::layers(py, stack, layers),
             Err(_) => writes::rows(py, stack, values),

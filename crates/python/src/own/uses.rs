@@ -24,8 +24,14 @@ impl Use {
 pub(super) struct Uses {
     /// `round.train`.
     pub(super) train: Use,
-    /// The key `local`, by `round.train` without `steps`.
+    /// The key `local`, by `round.train` without `steps` or by `round.local_steps`.
     pub(super) local: Use,
+    /// `round.local_steps`.
+    pub(super) local_steps: Use,
+    /// Not the method but its rounds: stragglers that cut down local work.
+    pub(super) stragglers: Use,
+    /// A matrix that moves models of clients that take no part, or mixes in such models.
+    pub(super) absent: Use,
     /// `round.gradients`.
     pub(super) gradients: Use,
     /// `round.settings`, by which it may go itself.
@@ -39,8 +45,13 @@ pub(super) struct Uses {
 impl Uses {
     /// What the user of the method called `method` is likely to take wrongly for granted.
     pub(super) fn warnings(&self, method: &str, training: &Training) -> Vec<String> {
-        let unused = self.unused_keys(method, training);
-        unused.into_iter().chain(self.uncounted(method)).collect()
+        let all = [
+            self.unused_keys(method, training),
+            self.uncounted(method),
+            self.uncut(method),
+            self.absent(method),
+        ];
+        all.into_iter().flatten().collect()
     }
 
     fn unused_keys(&self, method: &str, training: &Training) -> Option<String> {
@@ -64,6 +75,25 @@ impl Uses {
         (!keys.is_empty()).then(|| {
             let keys = keys.join(" and ");
             format!("{keys} {verb} not used: the method `{method}` {why}")
+        })
+    }
+
+    fn uncut(&self, method: &str) -> Option<String> {
+        let by_gradients = self.gradients.is_noted() && !self.train.is_noted();
+        (self.stragglers.is_noted() && by_gradients && !self.local_steps.is_noted()).then(|| {
+            format!(
+                "stragglers cut down no work of the method `{method}`, which calls round.gradients and never round.train: \
+                 round.local_steps has how many steps each client makes, and `rows` of round.gradients takes those that go on"
+            )
+        })
+    }
+
+    fn absent(&self, method: &str) -> Option<String> {
+        self.absent.is_noted().then(|| {
+            format!(
+                "the method `{method}` mixes by a matrix of its own that moves models of clients that take no part in a round, or mixes \
+                 them in: give these clients rows and columns of the identity, by round.alive"
+            )
         })
     }
 

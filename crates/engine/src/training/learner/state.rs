@@ -18,19 +18,41 @@ pub struct LearnerState {
     on_device: Option<DeviceLosses>,
 }
 
+/// The losses since the last tally.
+pub(super) struct Losses {
+    of_rows: Vec<RowTally>,
+    /// Those that are still on the GPU.
+    on_device: Option<DeviceLosses>,
+}
+
 impl Learner {
     /// What another learner needs to continue from here. It includes the losses since the last [`tally`](Self::tally), which
     /// remain to be tallied. Waits for the device.
     pub fn state(&self) -> LearnerState {
-        let mut losses = self.tallies.clone();
-        self.trainer.share(&mut losses);
+        let Losses { of_rows, on_device } = self.losses();
         LearnerState {
             positions: self.passes.iter().map(ShardPass::position).collect(),
             local_steps: self.local_steps,
             examples_seen: self.examples_seen,
-            losses,
+            losses: of_rows,
+            on_device,
+        }
+    }
+
+    /// The losses since the last tally. Waits for the device.
+    pub(super) fn losses(&self) -> Losses {
+        let mut of_rows = self.tallies.clone();
+        self.trainer.share(&mut of_rows);
+        Losses {
+            of_rows,
             on_device: self.trainer.losses(),
         }
+    }
+
+    /// Goes back to these losses.
+    pub(super) fn restore_losses(&mut self, losses: &Losses) {
+        self.tallies.clone_from(&losses.of_rows);
+        self.trainer.resume(losses.on_device.as_ref());
     }
 
     /// Whether a learner of the same clients, examples and device kind can be in `state`.
@@ -51,7 +73,7 @@ impl Learner {
     pub fn resume(&mut self, state: &LearnerState) {
         assert!(self.fits(state), "the state of a learner of the same run");
         self.passes = self.passes_at(&state.positions);
-        self.before_gradients = None;
+        self.forget_batches();
         self.tallies.clone_from(&state.losses);
         (self.local_steps, self.examples_seen) = (state.local_steps, state.examples_seen);
         self.trainer.resume(state.on_device.as_ref());

@@ -1,4 +1,4 @@
-//! Whole numbers in arrays and lists.
+//! Whole numbers and truth values in arrays and lists.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -27,6 +27,37 @@ pub(super) fn one_or_each(
     let numbers = list(given, name)?.ok_or_else(none)?;
     expect_count(&numbers, count, name, &needed)?;
     Ok(numbers)
+}
+
+/// The rows of a stack that are called `name`, in a list or an array of any length.
+pub(super) fn rows(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<u32>> {
+    let none = || PyTypeError::new_err(format!("{name} needs numbers of rows, such as [0, 3]"));
+    if given.len().is_err() {
+        return Err(none());
+    }
+    let row = |row: i128| {
+        u32::try_from(row).map_err(|_| {
+            PyValueError::new_err(format!("{name} names row {row}, which does not exist"))
+        })
+    };
+    list(given, name)?
+        .ok_or_else(none)?
+        .into_iter()
+        .map(row)
+        .collect()
+}
+
+/// The `count` truth values called `name`, one for each row.
+pub(super) fn each_bool(given: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<bool>> {
+    let arrays = given.py().import("meshfold._arrays")?;
+    let array = arrays.call_method1("plain", (given, name))?;
+    let truths: Option<Vec<bool>> = array.call_method0("tolist")?.extract().ok();
+    match truths.filter(|truths| truths.len() == count) {
+        Some(truths) => Ok(truths),
+        None => Err(PyTypeError::new_err(format!(
+            "{name} needs true or false for each of {count} rows, such as `round.alive`"
+        ))),
+    }
 }
 
 fn expect_count(numbers: &[i128], count: usize, name: &str, needed: &str) -> PyResult<()> {
