@@ -95,7 +95,7 @@ impl<'a> Page<'a> {
         self.description(schema);
         let shared = self.shared_keys(schema);
         if !shared.is_empty() {
-            self.line("\nAll but `own` have these keys, and some have others:");
+            self.line("\nAll have these keys, and some have others:");
             shared.iter().for_each(|(_, key, _)| self.refer(key));
             let properties = shared
                 .iter()
