@@ -340,16 +340,6 @@ def test_dropout_that_is_off_is_told_once(experiment: Experiment) -> None:
     import torch
     from torch import nn
 
-    class Recurrent(nn.Module):  # type: ignore[misc, unused-ignore]
-        def __init__(self, layers: int) -> None:
-            super().__init__()
-            self.cells = nn.LSTM(28, 8, layers, batch_first=True)
-            self.cells.dropout = 0.5
-            self.last = nn.Linear(8, 10)
-
-        def forward(self, x: Any) -> Any:
-            return self.last(self.cells(x.reshape(-1, 28, 28))[0][:, -1])
-
     class Dropping(nn.Linear):  # type: ignore[misc, unused-ignore]
         def forward(self, x: Any) -> Any:
             return torch.nn.functional.dropout(super().forward(x), 0.5, self.training)
@@ -363,15 +353,13 @@ def test_dropout_that_is_off_is_told_once(experiment: Experiment) -> None:
         (sequential(nn.Dropout(0.3), nn.Dropout(0)), f"{none}`1` (Dropout): a module is used in evaluation mode"),
         (sequential(nn.AlphaDropout(0.3), nn.ReLU(), nn.Dropout(0.1)), f"{none}`1` (AlphaDropout), `3` (Dropout): "),
         (sequential(*many), f"{none}`1` (Dropout), `2` (Dropout), `3` (Dropout) and 2 more: "),
-        (Recurrent(2), f"{none}`cells` (LSTM): "),
         (Dropping(784, 10), "`self.training` is always False in the module (Dropping): "),
     ]:
         (told,) = warned(experiment, module)
         assert told.startswith(f"torch_model: {expected}")
     attention = nn.MultiheadAttention(8, 2, dropout=0.1)
     assert _draws_in_training(attention) and not _draws_in_training(nn.MultiheadAttention(8, 2))
-    for module in (sequential(nn.Dropout(0), nn.ReLU()), Recurrent(1)):
-        assert warned(experiment, module) == []
+    assert warned(experiment, sequential(nn.Dropout(0), nn.ReLU())) == []
 
 
 def test_statistics_of_the_batch_that_is_scored_are_told(experiment: Experiment) -> None:

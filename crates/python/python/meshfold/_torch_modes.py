@@ -55,14 +55,11 @@ def warn_of_training_mode(module: Any) -> None:
 
 
 def _draws_in_training(part: Any) -> bool:
-    """Whether a layer of PyTorch's own draws at random in training mode."""
+    """Whether a layer of PyTorch's own that `vmap` can run draws at random in training mode."""
     from torch import nn
 
     if isinstance(part, nn.modules.dropout._DropoutNd):
         return bool(part.p > 0)
-    if isinstance(part, nn.RNNBase):
-        # The last layer has no dropout.
-        return bool(part.dropout > 0 and part.num_layers > 1)
     return isinstance(part, nn.MultiheadAttention) and bool(part.dropout > 0)
 
 
