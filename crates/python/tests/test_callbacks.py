@@ -307,3 +307,8 @@ def test_a_copy_of_what_is_known_of_a_run_cannot_end_it(experiment: Experiment) 
     assert copy == info
     with pytest.raises(RuntimeError, match="is not carried out by a call of meshfold.run here"):
         copy.stop()
+
+
+def test_the_bar_counts_runs_that_a_hook_has_ended(experiment: Experiment, capsys: pytest.CaptureFixture[str]) -> None:
+    mf.run({**experiment, "rounds": 60}, callbacks=[Ending("ring", 2, awaited=True)], progress=True)
+    assert "4 of 4 runs: 100%" in capsys.readouterr().err

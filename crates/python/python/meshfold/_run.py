@@ -209,7 +209,8 @@ class _Session:
         if notice is not None:
             warnings.warn(f"{ended.label}: {notice}", MeshfoldWarning, stacklevel=4)
         if self._progress is not None:
-            self._progress.ended(run, ending)
+            # While the call goes on, only `run.stop()` interrupts a run, and then it is to do no more.
+            self._progress.ended(run, ending == "failed" or (ending == "interrupted" and self._callbacks.is_stopping))
         self._callbacks.call("on_end", ended)
 
     def close(self) -> None:

@@ -19,15 +19,15 @@ def expect_no_running_statistics(module: Any) -> None:
     """Requires that no part of `module` normalises by statistics of the batches that it has seen.
 
     # Interpretation
-    This is an error and no warning. The statistics would stay as they are at first, so that the layer would normalise nothing. Training
-    would go on and be plainly another than the one that was asked for.
+    This is an error and no warning. The statistics would stay as they are at first, so that a new layer would normalise nothing: a run
+    would train another model than the one that was asked for.
     """
     for name, part in module.named_modules():
         if getattr(part, "track_running_stats", False):
             raise ValueError(
                 f"torch_model: {_called(name, part)} keeps statistics of the batches that it has seen. They are no parameters: clients "
-                "would neither update nor average them, and the layer would normalise nothing. Use nn.GroupNorm or nn.LayerNorm in its "
-                "place, which normalise each example by itself"
+                "would neither update nor average them, and the layer would keep those that it starts with. Use nn.GroupNorm or nn.LayerNorm in "
+                "its place, which normalise each example by itself"
             )
 
 

@@ -1,6 +1,6 @@
 //! Claims about pages that a real browser has drawn.
 
-use super::many_runs::grid;
+use super::many_runs::{crowd, grid};
 use super::*;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -95,6 +95,15 @@ fn a_browser_draws_every_plot_and_follows_the_reader() {
             .count(),
         11
     );
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn a_browser_draws_the_curves_of_some_of_the_runs() {
+    let folder = TempDir::new().unwrap();
+    let dom = drawn(&crowd(&folder), &folder);
+    assert!(dom.contains("data-drawn=\"true\""));
+    assert!(!dom.contains("class=\"failure\""));
 }
 
 /// Draws the edges of a band that reaches below 0 and of one with a gap, as on a logarithmic axis, and writes them into the page.
