@@ -300,7 +300,8 @@ fn notices(runs: &[RecordedRun], groups: &[Group<'_>], charted: usize) -> Markup
     if charted < groups.len() {
         let all = groups.len();
         items.push(html! {
-            "The plots show the first " (charted) " of " (all) " kinds of runs; the table has all."
+            "The plots show the first " (charted) " of " (all) " kinds of runs; the table has all. "
+            code { "meshfold report" } " with the folders of other runs plots those."
         });
     }
     let points = curves::points(groups.len());

@@ -151,7 +151,7 @@ fn one_client_owns_and_several_own() {
 }
 
 /// Writes figures of a method's own into the records of `run`, but into that of the start.
-fn record_own(run: &Path, own: impl Fn(f64) -> Value) {
+pub(super) fn record_own(run: &Path, own: impl Fn(f64) -> Value) {
     edit_records(run, |record| {
         let round = record["round"].as_f64().unwrap();
         if round > 0.0 {
