@@ -59,9 +59,9 @@ pub struct RunOptions {
 /// Runs `plan` on `data`, the examples as its dataset has them, writing to `<results>/<name>/<id>/`.
 ///
 /// A finished run is skipped. An interrupted run resumes from its checkpoint and has the bits of an uninterrupted one; without
-/// a valid checkpoint it starts again. When `stop` becomes true the run ends after the round in progress. A model that is not
-/// finite, or a GPU that fails, ends the run as [`Ending::Failed`]. However it ends, what was recorded until then is kept, with
-/// the table of clients and the summary; a finished run is marked with `DONE` after all of these.
+/// a valid checkpoint it starts again. When `stop` becomes true, or the `observer` asks for it, the run ends after the round in
+/// progress. A model that is not finite, or a GPU that fails, ends the run as [`Ending::Failed`]. However it ends, what was
+/// recorded until then is kept, with the table of clients and the summary; a finished run is marked with `DONE` after all of these.
 ///
 /// No page is written, as this crate knows of none: once the run has ended, `meshfold_report::write_run_report` writes
 /// `report.html` into its folder.
@@ -182,7 +182,7 @@ fn rounds(
     }
     let rounds = journal.plan().config.rounds;
     while !state.is_done() {
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || observer.asks_to_stop() {
             journal.save(state)?;
             return Ok(Ending::Interrupted);
         }

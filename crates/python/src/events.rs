@@ -1,7 +1,9 @@
 //! Events of runs, sent from their threads to the thread that called [`run`](crate::running::run).
 
 use std::path::PathBuf;
-use std::sync::mpsc::Sender;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use meshfold_experiment::{Observer, Record, RoundProgress, RunReport};
@@ -10,11 +12,16 @@ use pyo3::prelude::*;
 /// The shortest time between two reports of a run's rounds.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a run waits for Python before it looks whether all runs are to end.
+const PATIENCE: Duration = Duration::from_millis(50);
+
 /// Something that happened in the run at a place of the experiment.
 #[derive(Debug)]
 pub(crate) struct Event {
-    pub(crate) run: usize,
-    pub(crate) what: What,
+    run: usize,
+    what: What,
+    /// Dropped once Python has been told, for which the run waits.
+    _told: Option<Sender<()>>,
 }
 
 /// What happened.
@@ -57,6 +64,12 @@ impl Ended {
 }
 
 impl Event {
+    /// Something for which no run waits.
+    pub(crate) fn new(run: usize, what: What) -> Self {
+        let _told = None;
+        Self { run, what, _told }
+    }
+
     /// Calls `listener(run, kind, value)`.
     pub(crate) fn tell(self, listener: &Bound<'_, PyAny>) -> PyResult<()> {
         let run = self.run;
@@ -73,21 +86,45 @@ impl Event {
     }
 }
 
+/// How a run hears that it is to end.
+#[derive(Clone, Copy)]
+pub(crate) struct Stopping<'a> {
+    /// Whether all runs are to end.
+    pub(crate) all: &'a AtomicBool,
+    /// Whether this run is.
+    pub(crate) this: &'a AtomicBool,
+    /// Whether the run waits until Python has been told of its beginning and of its records, as Python may ask for its end then.
+    pub(crate) is_awaited: bool,
+}
+
+/// Asks one run to end before its next round.
+#[pyclass(frozen)]
+pub(crate) struct Stop(pub(crate) Arc<AtomicBool>);
+
+#[pymethods]
+impl Stop {
+    fn __call__(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Watches one run.
-pub(crate) struct Watcher {
+pub(crate) struct Watcher<'a> {
     run: usize,
     events: Sender<Event>,
+    stopping: Stopping<'a>,
     /// When rounds were last told of.
     told: Option<Instant>,
     /// Whether its beginning was told of.
     has_begun: bool,
 }
 
-impl Watcher {
-    pub(crate) fn new(run: usize, events: Sender<Event>) -> Self {
+impl<'a> Watcher<'a> {
+    pub(crate) fn new(run: usize, events: Sender<Event>, stopping: Stopping<'a>) -> Self {
         Self {
             run,
             events,
+            stopping,
             told: None,
             has_begun: false,
         }
@@ -96,24 +133,36 @@ impl Watcher {
     fn begin(&mut self, resumed: Option<usize>) {
         if !self.has_begun {
             self.has_begun = true;
-            self.send(What::Started(resumed));
+            self.tell(What::Started(resumed));
         }
     }
 
-    fn send(&self, what: What) {
-        let event = Event {
-            run: self.run,
-            what,
-        };
+    /// Tells Python, and waits until it has been told if it may ask for the end of the run.
+    fn tell(&self, what: What) {
+        if !self.stopping.is_awaited {
+            return self.send(Event::new(self.run, what));
+        }
+        let (told, answer) = channel();
+        self.send(Event {
+            _told: Some(told),
+            ..Event::new(self.run, what)
+        });
+        // After an exception nobody is told until all runs have ended.
+        while !self.stopping.all.load(Ordering::Relaxed)
+            && answer.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout)
+        {}
+    }
+
+    fn send(&self, event: Event) {
         // Nobody listens any more after an exception.
         self.events.send(event).ok();
     }
 }
 
-impl Observer for Watcher {
+impl Observer for Watcher<'_> {
     fn resumed(&mut self, round: usize) {
         self.begin(Some(round));
-        self.send(What::Rounds(round));
+        self.send(Event::new(self.run, What::Rounds(round)));
     }
 
     fn round(&mut self, progress: &RoundProgress) {
@@ -121,14 +170,18 @@ impl Observer for Watcher {
         let is_soon = self.told.is_some_and(|told| now - told < PAUSE);
         if !is_soon || progress.round == progress.rounds {
             self.told = Some(now);
-            self.send(What::Rounds(progress.round));
+            self.send(Event::new(self.run, What::Rounds(progress.round)));
         }
     }
 
     fn record(&mut self, record: &Record) {
         self.begin(None);
         if let Ok(line) = serde_json::to_string(record) {
-            self.send(What::Record(line));
+            self.tell(What::Record(line));
         }
+    }
+
+    fn asks_to_stop(&mut self) -> bool {
+        self.stopping.this.load(Ordering::Relaxed)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use meshfold_experiment::{Observer, RunHost, RunPlan, RunReport, SharedDatasets}
 use meshfold_report::{Gathered, PAGE, write_gathered, write_run_report};
 
 use crate::errors::{Failure, results};
-use crate::events::{Ended, Event, Watcher, What};
+use crate::events::{Ended, Event, Stopping, Watcher, What};
 
 /// Gives the runs of a call their data, and sends what happens in them.
 pub(crate) struct Host<'a> {
@@ -19,6 +21,12 @@ pub(crate) struct Host<'a> {
     pub(crate) is_sweep: bool,
     pub(crate) datasets: SharedDatasets<'a>,
     pub(crate) events: Sender<Event>,
+    /// Whether all runs are to end.
+    pub(crate) stop: &'a AtomicBool,
+    /// Whether each run is to end.
+    pub(crate) stops: &'a [Arc<AtomicBool>],
+    /// Whether runs wait until call-backs have been called.
+    pub(crate) is_awaited: bool,
 }
 
 impl RunHost for Host<'_> {
@@ -29,7 +37,12 @@ impl RunHost for Host<'_> {
     }
 
     fn observer(&self, index: usize) -> Box<dyn Observer + '_> {
-        Box::new(Watcher::new(index, self.events.clone()))
+        let stopping = Stopping {
+            all: self.stop,
+            this: &self.stops[index],
+            is_awaited: self.is_awaited,
+        };
+        Box::new(Watcher::new(index, self.events.clone(), stopping))
     }
 
     fn ended(&self, index: usize, report: &RunReport, _took: Duration) -> Result<(), Failure> {
@@ -40,8 +53,8 @@ impl RunHost for Host<'_> {
             // The run is done, whatever becomes of its page.
             ended.error = ended.error.or(Some(format!("no report: {error}")));
         }
-        let what = What::Ended(ended);
-        self.events.send(Event { run: index, what }).ok();
+        let event = Event::new(index, What::Ended(ended));
+        self.events.send(event).ok();
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ use pyo3::types::PyDict;
 use serde_json::Value;
 
 use crate::errors::Failure;
-use crate::events::Event;
+use crate::events::{Event, Stop};
 use crate::gate;
 use crate::host::{Host, compare};
 use crate::own::parts::PyPart;
@@ -46,6 +46,8 @@ pub(crate) struct Request {
     cpu: Option<String>,
     at_once: Option<usize>,
     again: bool,
+    /// Whether runs wait until call-backs have been called.
+    awaited: bool,
     /// One of several parts, such as `3/16`.
     part: Option<String>,
     /// Ids, or beginnings of ids, of the runs that are meant.
@@ -62,6 +64,9 @@ struct Planned {
     sweep: Vec<RunPlan>,
     /// Those that are asked for.
     plans: Vec<RunPlan>,
+    /// Whether each of them is to end.
+    stops: Vec<Arc<AtomicBool>>,
+    is_awaited: bool,
     options: RunOptions,
     folder: DataFolder,
     at_once: usize,
@@ -93,6 +98,8 @@ impl Request {
             .unwrap_or_else(|| most_at_once(&plans, &options));
         Ok(Planned {
             sweep,
+            stops: plans.iter().map(|_| Arc::default()).collect(),
+            is_awaited: self.awaited,
             plans,
             options,
             folder,
@@ -130,6 +137,9 @@ impl Planned {
             is_sweep: self.sweep.len() > 1,
             datasets: SharedDatasets::new(&self.plans, &self.folder),
             events,
+            stop,
+            stops: &self.stops,
+            is_awaited: self.is_awaited,
         };
         let (plans, sweep) = (&self.plans, &self.sweep);
         let reports = run_part(plans, sweep, &self.options, self.at_once, stop, &host)?;
@@ -138,7 +148,7 @@ impl Planned {
 
     /// What Python is told before the runs begin: a dictionary for each run.
     fn about<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let about = |plan: &RunPlan| {
+        let about = |(plan, stop): (&RunPlan, &Arc<AtomicBool>)| {
             let run = PyDict::new(py);
             run.set_item("id", &plan.id)?;
             run.set_item("label", plan.label())?;
@@ -148,9 +158,10 @@ impl Planned {
             run.set_item("config", plan.config.to_json().to_string())?;
             let folder = plan.folder(&self.options.results);
             run.set_item("folder", folder)?;
+            run.set_item("stop", Stop(Arc::clone(stop)))?;
             Ok(run)
         };
-        self.plans.iter().map(about).collect()
+        self.plans.iter().zip(&self.stops).map(about).collect()
     }
 }
 

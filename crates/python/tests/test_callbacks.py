@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import meshfold as mf
 import pytest
-from meshfold.callbacks._figures import figures, settings, varied
+from meshfold.callbacks._figures import figure, figures, settings, varied
 
 Experiment = dict[str, Any]
 
@@ -182,3 +185,130 @@ def test_an_object_with_one_hook_is_a_call_back(experiment: Experiment) -> None:
     ends = Ends()
     mf.run(experiment, callbacks=[ends, lambda run, record: None], progress=False)
     assert ends.endings == ["finished"] * 4
+
+
+class Ending(mf.callbacks.Callback):
+    """Ends the runs of one overlay at a record, slowly."""
+
+    def __init__(self, topology: str, round: int, awaited: bool) -> None:
+        self.topology = topology
+        self.round = round
+        self.awaited = awaited
+
+    def on_record(self, run: mf.RunInfo, record: dict[str, Any]) -> None:
+        if f"topology={self.topology}" in run.label and record["round"] >= self.round:
+            time.sleep(0.02)
+            run.stop()
+
+
+def rounds_of(run: mf.Run) -> list[int]:
+    lines = (Path(run.folder) / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line)["round"] for line in lines]
+
+
+def timeless(run: mf.Run) -> list[dict[str, Any]]:
+    lines = (Path(run.folder) / "metrics.jsonl").read_text().splitlines()
+    return [{key: value for key, value in json.loads(line).items() if "seconds" not in key} for line in lines]
+
+
+def test_a_hook_ends_its_run_and_no_other(experiment: Experiment) -> None:
+    experiment.update(rounds=60, checkpoint={}, evaluate={"every": 2})
+    log = Log()
+    runs = mf.run(experiment, callbacks=[log, Ending("ring", 4, awaited=True)], at_once=4)
+    assert len(runs) == 4
+    for run in runs:
+        is_ended = "topology=ring" in run.label
+        assert rounds_of(run) == list(range(0, 6 if is_ended else 62, 2)), "the round of the record, and none more"
+        assert run.is_finished is not is_ended
+        assert log.ends[run.label].ending == ("interrupted" if is_ended else "finished")
+        assert log.ends[run.label].error is None
+    whole = mf.run(experiment, results="whole")
+    again = mf.run(experiment, callbacks=[log])
+    assert [log.ends[run.label].resumed_from for run in again if "topology=ring" in run.label] == [4, 4]
+    assert [timeless(run) for run in again] == [timeless(run) for run in whole]
+
+
+def test_a_run_that_waits_for_no_hook_ends_soon(experiment: Experiment) -> None:
+    experiment.update(rounds=100_000, evaluate={"every": 100}, sweep={"grid": {"topology": ["ring", "complete"]}})
+    callbacks = [Ending("ring", 200, awaited=False), Ending("complete", 500, awaited=False)]
+    runs = mf.run(experiment, callbacks=callbacks)
+    for run in runs:
+        assert not run.is_finished
+        assert (200 if "topology=ring" in run.label else 500) <= rounds_of(run)[-1] < 100_000
+
+
+def test_an_exception_ends_runs_that_wait(experiment: Experiment) -> None:
+    experiment.update(rounds=100_000)
+    broken = Broken("on_record")
+    with pytest.raises(Fault, match="at on_record, time 1"):
+        mf.run(experiment, callbacks=[mf.callbacks.EarlyStopping(patience=1_000_000), broken], at_once=4)
+
+
+def test_a_run_without_progress_is_ended_at_the_same_round_again(experiment: Experiment) -> None:
+    experiment.update(rounds=1000, checkpoint={})
+    log = Log()
+
+    def stopping(patience: int) -> list[Any]:
+        return [mf.callbacks.EarlyStopping("test_accuracy", patience=patience, min_delta=1.0), log]
+
+    assert [rounds_of(run) for run in mf.run(experiment, callbacks=stopping(3))] == [[0, 1, 2, 3]] * 4
+    # The records of before count, so that nothing is left to do.
+    assert [rounds_of(run) for run in mf.run(experiment, callbacks=stopping(3))] == [[0, 1, 2, 3]] * 4
+    assert {run.resumed_from for run in log.ends.values()} == {3}
+    assert [rounds_of(run) for run in mf.run(experiment, callbacks=stopping(5))] == [[0, 1, 2, 3, 4, 5]] * 4
+
+
+def ended_after(stopping: mf.callbacks.EarlyStopping, figures: list[float | None]) -> int | None:
+    """The place of the figure at which `stopping` ends a run."""
+    ended: list[int] = []
+    info = mf.RunInfo(id="1", label="one", name="test", rounds=9, settings={}, config={}, folder=Path())
+    for place, value in enumerate(figures):
+        run = info._stopped_by(lambda place=place: ended.append(place))
+        stopping.on_record(run, {"round": place, "own": {"gap": value}, "test_accuracy": {"mean": value}})
+    return ended[0] if ended else None
+
+
+def test_what_improves_is_told_by_the_figure() -> None:
+    early = mf.callbacks.EarlyStopping
+    rising: list[float | None] = [0.1, 0.2, 0.3, 0.4]
+    assert ended_after(early(patience=1), rising) is None
+    assert ended_after(early("own.gap", patience=2), rising) == 2, "less is better of all but accuracies"
+    assert ended_after(early("own.gap", patience=2, mode="max"), rising) is None
+    assert ended_after(early(patience=2, min_delta=0.15), [0.1, 0.2, 0.3, 0.4]) is None, "since the best before it"
+    assert ended_after(early(patience=2, min_delta=0.15), [0.1, 0.2, 0.2, 0.4]) == 2
+    assert ended_after(early("own.gap", patience=2, mode="max"), [0.5, None, 0.4, None, None, 0.5, 0.6]) == 5, "what is not measured does not count"
+    assert ended_after(early("own.gap", limit=0.25), rising) == 2
+    assert ended_after(early(limit=0.25), [0.3, 0.26, 0.24]) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"patience": 0}, {"patience": 1.5}, {"patience": True}, {"patience": 1, "mode": "most"}, {"limit": 1, "min_delta": -1}]
+)
+def test_early_stopping_says_what_it_needs(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="EarlyStopping: .*needed"):
+        mf.callbacks.EarlyStopping(**arguments)
+
+
+def test_a_figure_that_no_record_has_is_named(experiment: Experiment) -> None:
+    with pytest.raises(ValueError, match="EarlyStopping: there is no figure test_acuracy, but .*test_accuracy.mean"):
+        mf.run(experiment, callbacks=[mf.callbacks.EarlyStopping("test_acuracy", patience=1)])
+    record = {"round": 0, "test_accuracy": {"mean": 0.5}, "train_loss": None}
+    assert figure(record, "test_accuracy", "A") == figure(record, "test_accuracy.mean", "A") == 0.5
+    # A method may record a figure in some rounds alone.
+    assert figure(record, "own.gap", "A") is figure(record, "train_loss", "A") is None
+
+
+def test_a_copy_of_what_is_known_of_a_run_cannot_end_it(experiment: Experiment) -> None:
+    log = Log()
+    mf.run({**experiment, "sweep": None}, callbacks=[log])
+    (info,) = log.ends.values()
+    info.stop()
+    copy = pickle.loads(pickle.dumps(info))
+    assert copy == info
+    with pytest.raises(RuntimeError, match="is not carried out by a call of meshfold.run here"):
+        copy.stop()
+
+
+def test_the_bar_counts_runs_that_a_hook_has_ended(experiment: Experiment, capsys: pytest.CaptureFixture[str]) -> None:
+    mf.run({**experiment, "rounds": 60}, callbacks=[Ending("ring", 2, awaited=True)], progress=True)
+    assert "4 of 4 runs: 100%" in capsys.readouterr().err

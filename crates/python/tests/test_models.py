@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from own_models import MLPS, Numbers, Start, needs
 import meshfold as mf
 from meshfold._jax_models import _padded
 from meshfold._models import _Model
+from meshfold._torch_modes import _draws_in_training
 
 Experiment = dict[str, Any]
 
@@ -311,8 +313,63 @@ def test_modules_of_pytorch_start_from_the_seed_and_may_be_convolutions(experime
     first, second = (records(one(experiment, model=model, seed=seed)) for seed in (1, 2))
     assert first[0]["test_loss"] != second[0]["test_loss"]
     assert first[-1]["train_loss"] < first[1]["train_loss"]
-    with pytest.raises(mf.ConfigError, match="keeps statistics"):
+
+
+def test_statistics_of_the_batches_seen_are_refused(experiment: Experiment) -> None:
+    needs("torch")
+    from torch import nn
+
+    with pytest.raises(mf.ConfigError, match=r"`1` \(BatchNorm1d\) keeps statistics .*nn.GroupNorm or nn.LayerNorm"):
         one(experiment, model=mf.torch_model(lambda: nn.Sequential(nn.Linear(784, 10), nn.BatchNorm1d(10))))
+
+
+def warned(experiment: Experiment, module: Any) -> list[str]:
+    """What a run of `module`, and then another run of the same model, warn of."""
+    model = mf.torch_model(module)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        one(experiment, model=model, rounds=1)
+        one(experiment, model=model, rounds=1, seed=2)
+    ours = [warning for warning in caught if warning.category is mf.MeshfoldWarning]
+    assert {warning.filename for warning in ours} <= {__file__}, "they name a line of the user's"
+    return [str(warning.message) for warning in ours]
+
+
+def test_dropout_that_is_off_is_told_once(experiment: Experiment) -> None:
+    needs("torch")
+    import torch
+    from torch import nn
+
+    class Dropping(nn.Linear):  # type: ignore[misc, unused-ignore]
+        def forward(self, x: Any) -> Any:
+            return torch.nn.functional.dropout(super().forward(x), 0.5, self.training)
+
+    def sequential(*layers: Any) -> nn.Module:
+        return nn.Sequential(nn.Linear(784, 10), *layers)
+
+    none = "nothing is drawn at random by "
+    many = [nn.Dropout(0.1) for _ in range(5)]
+    for module, expected in [
+        (sequential(nn.Dropout(0.3), nn.Dropout(0)), f"{none}`1` (Dropout): a module is used in evaluation mode"),
+        (sequential(nn.AlphaDropout(0.3), nn.ReLU(), nn.Dropout(0.1)), f"{none}`1` (AlphaDropout), `3` (Dropout): "),
+        (sequential(*many), f"{none}`1` (Dropout), `2` (Dropout), `3` (Dropout) and 2 more: "),
+        (Dropping(784, 10), "`self.training` is always False in the module (Dropping): "),
+    ]:
+        (told,) = warned(experiment, module)
+        assert told.startswith(f"torch_model: {expected}")
+    attention = nn.MultiheadAttention(8, 2, dropout=0.1)
+    assert _draws_in_training(attention) and not _draws_in_training(nn.MultiheadAttention(8, 2))
+    assert warned(experiment, sequential(nn.Dropout(0), nn.ReLU())) == []
+
+
+def test_statistics_of_the_batch_that_is_scored_are_told(experiment: Experiment) -> None:
+    needs("torch")
+    from torch import nn
+
+    module = nn.Sequential(nn.Linear(784, 10), nn.BatchNorm1d(10, track_running_stats=False))
+    (told,) = warned(experiment, module)
+    assert told.startswith("torch_model: statistics of the batch normalise examples in `1` (BatchNorm1d), in evaluations as well")
+    assert warned(experiment, nn.Sequential(nn.Linear(784, 10), nn.LayerNorm(10))) == []
 
 
 def test_what_a_module_of_pytorch_does_not_train_stays(experiment: Experiment) -> None:

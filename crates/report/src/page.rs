@@ -59,6 +59,7 @@ pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
     sections.extend(heat(&groups, &factors));
     sections.extend(quantised::section(&groups));
     sections.push(course(charted));
+    sections.extend(own(charted));
     sections.extend(theorem::section(charted));
     sections.extend(clients(charted));
     let details = Clients::of(charted)?;
@@ -163,6 +164,31 @@ fn course(groups: &[Group<'_>]) -> Section {
         body: columns(&charts),
         charts,
     }
+}
+
+/// What the methods recorded themselves, if they recorded anything.
+fn own(groups: &[Group<'_>]) -> Option<Section> {
+    let charts = charts::curve::own(groups);
+    if charts.is_empty() {
+        return None;
+    }
+    let all = charts::curve::own_names(groups).len();
+    let more = match all > charts.len() {
+        true => format!(
+            " These are the first {} of {all} figures by name; the records have all.",
+            charts.len()
+        ),
+        false => String::new(),
+    };
+    Some(Section {
+        id: "own",
+        heading: "Figures of the method",
+        lead: format!(
+            "What the method recorded itself: a number of the round, or one for each model, of which the line is the mean.{more}"
+        ),
+        body: columns(&charts),
+        charts,
+    })
 }
 
 fn clients(groups: &[Group<'_>]) -> Option<Section> {
@@ -274,7 +300,8 @@ fn notices(runs: &[RecordedRun], groups: &[Group<'_>], charted: usize) -> Markup
     if charted < groups.len() {
         let all = groups.len();
         items.push(html! {
-            "The plots show the first " (charted) " of " (all) " kinds of runs; the table has all."
+            "The plots show the first " (charted) " of " (all) " kinds of runs; the table has all. "
+            code { "meshfold report" } " with the folders of other runs plots those."
         });
     }
     let points = curves::points(groups.len());

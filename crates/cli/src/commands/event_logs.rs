@@ -151,4 +151,8 @@ impl Observer for LoggedProgress<'_> {
         self.logs.record(self.plan, record);
         self.shown.record(record);
     }
+
+    fn asks_to_stop(&mut self) -> bool {
+        self.shown.asks_to_stop()
+    }
 }

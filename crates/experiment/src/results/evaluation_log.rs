@@ -3,9 +3,10 @@
 //! They are read more leniently than by a run that goes on: a run of another version, or with figures that are not
 //! finite, can still be reported.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
+use crate::results::records::RecordedFigure;
 use crate::results::run_file::lines;
 
 /// One line of `metrics.jsonl`. A figure is absent if it was not measured or is not finite.
@@ -41,6 +42,9 @@ pub struct Evaluation {
     pub alive: Option<usize>,
     /// Quantities of the papers' bounds, by name.
     pub theory: BTreeMap<String, Option<f64>>,
+    /// What the method recorded itself, by name: the spread over the rows, or one number, which is mean, least and largest.
+    #[serde(deserialize_with = "own_figures")]
+    pub own: BTreeMap<String, RecordedSpread>,
 }
 
 /// A figure over the models that were evaluated.
@@ -53,6 +57,33 @@ pub struct RecordedSpread {
     pub min: Option<f64>,
     /// The largest.
     pub max: Option<f64>,
+}
+
+impl From<RecordedFigure> for RecordedSpread {
+    fn from(figure: RecordedFigure) -> Self {
+        match figure {
+            RecordedFigure::Number(number) => Self {
+                mean: number,
+                min: number,
+                max: number,
+            },
+            RecordedFigure::Spread(spread) => Self {
+                mean: spread.mean,
+                min: spread.min,
+                max: spread.max,
+            },
+        }
+    }
+}
+
+fn own_figures<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, RecordedSpread>, D::Error> {
+    let figures = BTreeMap::<String, RecordedFigure>::deserialize(deserializer)?;
+    let figures = figures.into_iter();
+    Ok(figures
+        .map(|(name, figure)| (name, figure.into()))
+        .collect())
 }
 
 /// Reads the lines in order.
@@ -118,6 +149,17 @@ mod tests {
             refusal("{\"test_accuracy\":{\"max\":1.5}}\n"),
             "line 1: an accuracy of 1.5 is not between 0 and 1"
         );
+    }
+
+    #[test]
+    fn a_figure_of_a_method_is_a_spread_or_a_number() {
+        let line = "{\"round\":1,\"own\":{\"gap\":0.5,\"lost\":null,\"norm\":{\"mean\":2,\"min\":1,\"max\":null,\"std\":0}}}\n";
+        let own = &parse(line).unwrap()[0].own;
+        let spread = |mean, min, max| RecordedSpread { mean, min, max };
+        let half = Some(0.5);
+        assert_eq!(own["gap"], spread(half, half, half));
+        assert_eq!(own["norm"], spread(Some(2.0), Some(1.0), None));
+        assert_eq!(own["lost"], RecordedSpread::default());
     }
 
     #[test]

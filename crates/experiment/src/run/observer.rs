@@ -30,6 +30,11 @@ pub trait Observer {
 
     /// A record is written.
     fn record(&mut self, _record: &Record) {}
+
+    /// Whether this run is to end before its next round, as [`Ending::Interrupted`](crate::Ending::Interrupted); other runs go on.
+    fn asks_to_stop(&mut self) -> bool {
+        false
+    }
 }
 
 /// An observer that ignores everything.

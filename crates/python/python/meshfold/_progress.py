@@ -37,9 +37,9 @@ class Progress:
         self._bar.update(done - self._done[run])
         self._done[run] = done
 
-    def ended(self, run: int, ending: str) -> None:
-        """Run number `run` has ended. If nothing of it is left to do, the rounds that it has not done count as done."""
-        if ending not in ("interrupted", "failed"):
+    def ended(self, run: int, is_left: bool) -> None:
+        """Run number `run` has ended. Unless something of it is left to do, the rounds that it has not done count as done."""
+        if not is_left:
             self.rounds(run, self._rounds[run])
             self._ended += 1
         self._tell()

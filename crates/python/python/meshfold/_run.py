@@ -8,7 +8,6 @@ import operator
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -110,6 +109,7 @@ def run(
         "cpu": None if cpu is None else _text("cpu", cpu, "an instruction set such as 'avx2'"),
         "at_once": _count("at_once", at_once, "as many as cores and memory allow"),
         "again": again,
+        "awaited": session.is_awaited,
         "part": None if part is None else _text("part", part, "a part such as '3/16'"),
         "only": None if only is None else [_text("only", id, "ids of runs") for id in ([only] if isinstance(only, str) else only)],
         "own": _own.classes(),
@@ -171,6 +171,11 @@ class _Session:
         self._folders: dict[int, Path] = {}
         self._failures: dict[str, str] = {}
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether runs wait until call-backs have been called."""
+        return self._callbacks.is_awaited
+
     def planned(self, runs: list[dict[str, Any]], told: list[str]) -> None:
         for warning in told:
             warnings.warn(warning, MeshfoldWarning, stacklevel=3)
@@ -182,7 +187,7 @@ class _Session:
         if kind == "rounds" and self._progress is not None:
             self._progress.rounds(run, value)
         elif kind == "started":
-            self._runs[run] = replace(self._runs[run], resumed_from=value)
+            self._runs[run] = self._runs[run]._but(resumed_from=value)
             self._callbacks.call("on_start", self._runs[run])
         elif kind == "record":
             self._callbacks.call("on_record", self._runs[run], json.loads(value))
@@ -195,7 +200,7 @@ class _Session:
 
     def _ended(self, run: int, ending: str, error: str | None, folder: Path, notice: str | None) -> None:
         self._folders[run] = folder
-        ended = replace(self._runs[run], ending=ending, error=error)
+        ended = self._runs[run]._but(ending=ending, error=error)
         self._runs[run] = ended
         if ending in ("failed", "damaged"):
             self._failures[ended.label] = error or ending
@@ -204,7 +209,8 @@ class _Session:
         if notice is not None:
             warnings.warn(f"{ended.label}: {notice}", MeshfoldWarning, stacklevel=4)
         if self._progress is not None:
-            self._progress.ended(run, ending)
+            # While the call goes on, only `run.stop()` interrupts a run, and then it is to do no more.
+            self._progress.ended(run, ending == "failed" or (ending == "interrupted" and self._callbacks.is_stopping))
         self._callbacks.call("on_end", ended)
 
     def close(self) -> None:
@@ -230,4 +236,5 @@ class _Session:
 
 def _info(run: dict[str, Any]) -> RunInfo:
     read = {key: json.loads(run[key]) for key in ("settings", "config")}
-    return RunInfo(**{**run, **read, "folder": Path(run["folder"])})
+    stop = run.pop("stop")
+    return RunInfo(**{**run, **read, "folder": Path(run["folder"])})._stopped_by(stop)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from meshfold import _arrays, _digests
 from meshfold._meshfold import Part
 from meshfold._models import Fitted, Layout, Numbers, made
+from meshfold._torch_modes import expect_no_running_statistics, warn_of_training_mode
 
 
 def torch_model(
@@ -26,7 +27,8 @@ def torch_model(
 
         model = mf.torch_model(lambda: nn.Sequential(nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 10)))
 
-    The module is used in evaluation mode: nothing is drawn at random, and it must keep no statistics of batches. Parameters with
+    The module is used in evaluation mode, in training steps as well: nothing is drawn at random, and dropout is off, of which there is
+    a warning. A module that keeps statistics of batches, such as `nn.BatchNorm1d`, is refused. Parameters with
     `requires_grad=False` are not trained. Like buffers, they are the same for all clients, are not part of the models, and must not
     depend on the run's seed.
 
@@ -101,6 +103,8 @@ class _TorchModel:
     def __init__(self, module: Any, loss: Any) -> None:
         self.module = module
         self.loss = loss
+        #: Whether the user has been told of what training mode would change.
+        self.has_warned = False
 
     def made(self, seed: int, row: int) -> Any:
         """The module that row `row` starts from."""
@@ -128,11 +132,10 @@ class _FittedTorch(Fitted):
         from torch.func import functional_call, grad_and_value, vmap
 
         module = copy.deepcopy(model.made(0, 0)).eval()
-        for name, part in module.named_modules():
-            if getattr(part, "track_running_stats", False):
-                raise ValueError(
-                    f"torch_model: `{name}` keeps statistics of the batches that it has seen, which no client can: use nn.GroupNorm"
-                )
+        expect_no_running_statistics(module)
+        if not model.has_warned:
+            model.has_warned = True
+            warn_of_training_mode(module)
         shapes = {name: tuple(value.shape) for name, value in module.named_parameters() if value.requires_grad}
         if not shapes:
             raise ValueError("torch_model: the module has no parameter that is trained, one with `requires_grad=True`")

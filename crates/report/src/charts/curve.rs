@@ -1,13 +1,14 @@
-//! Accuracy, loss and consensus distance over the rounds of the runs.
+//! Accuracy, loss, consensus distance and what methods record themselves, over the rounds of the runs.
 
 use crate::document::chart::{Chart, trace_group};
 use crate::document::escape::plot_text;
 use crate::document::palette;
 use crate::document::quantity_text::significant_values;
-use crate::runs::curves::{Bands, Curves};
+use crate::runs::curves::{Bands, CurveWithBands, Curves};
 use crate::runs::group::Group;
-use serde::Serialize;
+use meshfold_experiment::results::FigureKind;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The title of the axis that curves are drawn over.
 pub(crate) const ROUNDS: &str = "communication round";
@@ -17,6 +18,9 @@ const MEAN_MODEL: &str = "mean_model";
 
 /// Marks the traces that the page draws a band around.
 const MEAN: &str = "mean";
+
+/// Most figures of methods' own that have a chart.
+pub(crate) const OWN_CHARTS: usize = 24;
 
 /// Mean accuracy of every group, and the accuracy of the mean model.
 pub(crate) fn accuracy(groups: &[Group<'_>]) -> Chart {
@@ -51,6 +55,44 @@ pub(crate) fn consensus(groups: &[Group<'_>]) -> Chart {
     Chart::over(ROUNDS, axis, ("consensus", description, 340), traces)
 }
 
+/// What the methods of the groups recorded themselves, a chart for each figure.
+pub(crate) fn own(groups: &[Group<'_>]) -> Vec<Chart> {
+    let charted = own_names(groups).into_iter().take(OWN_CHARTS);
+    charted.map(|name| own_chart(name, groups)).collect()
+}
+
+/// The names of all figures that the methods recorded themselves.
+pub(crate) fn own_names<'a>(groups: &'a [Group<'_>]) -> BTreeSet<&'a str> {
+    let names = groups.iter().flat_map(|group| group.curves.own.keys());
+    names.map(String::as_str).collect()
+}
+
+fn own_chart(name: &str, groups: &[Group<'_>]) -> Chart {
+    let of_group = |(index, group): (usize, &Group<'_>)| {
+        let values = &group.curves.own.get(name)?.mean;
+        let mut trace = mean(index, group, values)?;
+        // Not every round records every figure.
+        trace["connectgaps"] = json!(true);
+        if values.iter().flatten().count() == 1 {
+            trace["mode"] = json!("markers");
+            trace["marker"] = json!({ "size": 7 });
+        }
+        Some(trace)
+    };
+    let traces = groups.iter().enumerate().filter_map(of_group).collect();
+    let recorded = format!("own.{name}");
+    let mut axis = json!({ "title": { "text": name.replace('_', " ") } });
+    if FigureKind::of(&recorded) == FigureKind::Share {
+        axis["tickformat"] = json!(".0%");
+    }
+    let description = format!("{recorded}: what the method recorded");
+    Chart::over(ROUNDS, axis, (&own_id(name), &description, 340), traces)
+}
+
+fn own_id(name: &str) -> String {
+    format!("own-{name}")
+}
+
 /// Groups whose models agree exactly at every evaluation after the start: a logarithmic axis cannot show them.
 pub(crate) fn in_exact_agreement<'a>(groups: &'a [Group<'_>]) -> Vec<&'a str> {
     let agrees = |group: &&Group<'_>| {
@@ -64,23 +106,26 @@ pub(crate) fn in_exact_agreement<'a>(groups: &'a [Group<'_>]) -> Vec<&'a str> {
         .collect()
 }
 
-/// What the page can draw around the curves of each chart, by the chart's name and the group.
-#[derive(Debug, Serialize)]
-pub(crate) struct AllBands {
-    accuracy: Vec<Bands>,
-    loss: Vec<Bands>,
-    consensus: Vec<Bands>,
-}
-
-/// The bands of all charts of curves.
-pub(crate) fn bands(groups: &[Group<'_>]) -> AllBands {
-    let of =
-        |bands: fn(&Curves) -> Bands| groups.iter().map(|group| bands(&group.curves)).collect();
-    AllBands {
-        accuracy: of(|curves| curves.accuracy.bands.clone()),
-        loss: of(|curves| curves.loss.bands.clone()),
-        consensus: of(|curves| curves.consensus.bands.clone()),
+/// What the page can draw around the curves of each group, by the id of the chart. Of charts that have their place here, the reader
+/// chooses the horizontal axis and the band.
+pub(crate) fn bands(groups: &[Group<'_>]) -> BTreeMap<String, Vec<Bands>> {
+    let of = |curve: &dyn Fn(&Curves) -> Option<&CurveWithBands>| -> Vec<Bands> {
+        let bands = |group: &Group<'_>| Some(curve(&group.curves)?.bands.clone());
+        let all = groups.iter().map(bands);
+        all.map(Option::unwrap_or_default).collect()
+    };
+    let mut all = BTreeMap::from([
+        ("accuracy".to_owned(), of(&|curves| Some(&curves.accuracy))),
+        ("loss".to_owned(), of(&|curves| Some(&curves.loss))),
+        (
+            "consensus".to_owned(),
+            of(&|curves| Some(&curves.consensus)),
+        ),
+    ]);
+    for name in own_names(groups).into_iter().take(OWN_CHARTS) {
+        all.insert(own_id(name), of(&|curves| curves.own.get(name)));
     }
+    all
 }
 
 /// The values that have a place on a logarithmic axis.

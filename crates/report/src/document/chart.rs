@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 ///
 /// Traces and layout have the names and values of Plotly.js's own attributes, as its reference lists them.
 pub(crate) struct Chart {
-    /// Name of the plot on the page: a word of letters, underscores and hyphens.
+    /// Name of the plot on the page: a word of letters, digits, underscores and hyphens.
     pub(crate) id: String,
     /// What the plot shows, for readers who cannot see it.
     pub(crate) description: String,

@@ -29,7 +29,7 @@ pub(super) fn toolbar(groups: &[Group<'_>], factors: &[Factor]) -> Markup {
         nav class="toolbar" aria-label="runs and axis" {
             @if groups.len() <= CROWDED { (chips) }
             @if factors.len() > 1 {
-                @for factor in factors { (values(factor)) }
+                @for factor in factors { (values(factor, groups.len())) }
             }
             div class="switches" {
                 (choices(groups, factors))
@@ -127,17 +127,20 @@ fn more_switches(groups: &[Group<'_>], chips: &Markup) -> Markup {
     }
 }
 
-/// Buttons that show and hide all runs of one value of a setting.
-fn values(factor: &Factor) -> Markup {
+/// Buttons that show and hide all runs of one value of a setting, of which the first `charted` have curves.
+fn values(factor: &Factor, charted: usize) -> Markup {
     let indices = |groups: &[usize]| {
-        let texts: Vec<String> = groups.iter().map(usize::to_string).collect();
-        texts.join(" ")
+        let with_curves = groups.iter().filter(|group| **group < charted);
+        let texts: Vec<String> = with_curves.map(usize::to_string).collect();
+        (!texts.is_empty()).then(|| texts.join(" "))
     };
     html! {
         div class="chips factor" role="group" aria-label=(factor.key) {
             span { (factor.key) }
             @for value in &factor.values {
-                button type="button" class="value chip" data-groups=(indices(&value.groups)) aria-pressed="true" {
+                @let indices = indices(&value.groups);
+                button type="button" class="value chip" data-groups=[&indices] aria-pressed=[indices.as_ref().map(|_| "true")]
+                    disabled[indices.is_none()] title=[indices.is_none().then_some("no curve has this value")] {
                     i class="key" aria-hidden="true" {}
                     (value.text)
                 }

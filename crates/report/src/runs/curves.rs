@@ -85,6 +85,8 @@ pub(crate) struct Curves {
     pub(crate) mean_model_accuracy: Vec<Option<f64>>,
     /// What theorems bound, by name, mean over seeds.
     pub(crate) bounded: BTreeMap<String, Bounded>,
+    /// What the method recorded itself, by name.
+    pub(crate) own: BTreeMap<String, CurveWithBands>,
 }
 
 /// A quantity and the bound that a theorem has for it.
@@ -117,6 +119,19 @@ fn bounded(evaluations: &[Vec<Evaluation>]) -> BTreeMap<String, Bounded> {
         .into_iter()
         .map(|name| (name.to_owned(), pair(name)))
         .collect()
+}
+
+/// Every figure that the method recorded itself, by its name, at each evaluation of all seeds.
+fn own(evaluations: &[Vec<Evaluation>]) -> BTreeMap<String, CurveWithBands> {
+    let all = evaluations.iter().flatten();
+    let names: BTreeSet<&String> = all.flat_map(|evaluation| evaluation.own.keys()).collect();
+    let curve = |name: &String| {
+        with_bands(evaluations, |evaluation| {
+            evaluation.own.get(name).copied().unwrap_or_default()
+        })
+    };
+    let named = |name: &String| (name.clone(), curve(name));
+    names.into_iter().map(named).collect()
 }
 
 /// Most evaluations of a curve that are drawn: a screen shows no more, and many curves share the page.
@@ -169,6 +184,7 @@ impl Curves {
             }),
             mean_model_accuracy: means(|evaluation| evaluation.mean_model_accuracy),
             bounded: bounded(&evaluations),
+            own: own(&evaluations),
         }
     }
 
@@ -248,7 +264,7 @@ impl MiddleOfClients {
 
 fn with_bands(
     evaluations: &[Vec<Evaluation>],
-    figure: fn(&Evaluation) -> RecordedSpread,
+    figure: impl Fn(&Evaluation) -> RecordedSpread,
 ) -> CurveWithBands {
     let over = |pick: fn(RecordedSpread) -> Option<f64>,
                 fold: fn(&[Option<f64>]) -> Option<f64>| {

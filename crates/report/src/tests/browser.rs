@@ -1,7 +1,9 @@
 //! Claims about pages that a real browser has drawn.
 
-use super::many_runs::grid;
+use super::figures::record_own;
+use super::many_runs::{crowd, grid};
 use super::*;
+use serde_json::json;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -95,6 +97,54 @@ fn a_browser_draws_every_plot_and_follows_the_reader() {
             .count(),
         11
     );
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn a_browser_draws_the_curves_of_some_of_the_runs() {
+    let folder = TempDir::new().unwrap();
+    let dom = drawn(&crowd(&folder), &folder);
+    assert!(dom.contains("data-drawn=\"true\""));
+    assert!(!dom.contains("class=\"failure\""));
+}
+
+/// Chooses another axis and the band from the least model to the largest.
+const CHOICES: &str = r#"<script>(async () => {
+  while (!document.documentElement.dataset.drawn) await new Promise((resolve) => setTimeout(resolve, 50));
+  for (const [id, value] of [["axis", "1"], ["band", "range"]]) {
+    const select = document.getElementById(id);
+    select.value = value;
+    select.dispatchEvent(new Event("change"));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const drawn = document.getElementById("chart-own-moved").data;
+  document.body.dataset.edges = JSON.stringify(drawn.filter(({ meta }) => meta === "edge").map(({ y }) => y.slice(0, 5)));
+})();</script></body></html>"#;
+
+#[test]
+#[ignore = "needs Chromium"]
+fn figures_of_a_method_follow_the_axis_and_the_band() {
+    let folder = TempDir::new().unwrap();
+    let runs = sweep(folder.path(), 10, 1);
+    // Every second round records the figure.
+    record_own(&runs[0], |round| match round % 2.0 {
+        0.0 => {
+            json!({ "moved": { "mean": 2.0 * round, "min": round, "max": 3.0 * round, "std": 1.0 } })
+        }
+        _ => json!({}),
+    });
+    let page = page(&runs, &folder);
+    let end = page.rfind("</body>").unwrap();
+    let dom = drawn(&(page[..end].to_owned() + CHOICES), &folder);
+    let plot = dom.split("id=\"chart-own-moved\"").nth(1).unwrap();
+    assert!(
+        plot.split("</figure>")
+            .next()
+            .unwrap()
+            .contains("Local steps")
+    );
+    // One band over the gaps.
+    assert!(dom.contains("data-edges=\"[[null,null,2,null,4],[null,null,6,null,12]]\""));
 }
 
 /// Draws the edges of a band that reaches below 0 and of one with a gap, as on a logarithmic axis, and writes them into the page.

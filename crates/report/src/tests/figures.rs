@@ -149,3 +149,81 @@ fn one_client_owns_and_several_own() {
     assert!(shown(1).contains("1 client owns 60\u{202f}000 examples"));
     assert!(shown(2).contains("2 clients own 60\u{202f}000 examples"));
 }
+
+/// Writes figures of a method's own into the records of `run`, but into that of the start.
+pub(super) fn record_own(run: &Path, own: impl Fn(f64) -> Value) {
+    edit_records(run, |record| {
+        let round = record["round"].as_f64().unwrap();
+        if round > 0.0 {
+            record["own"] = own(round);
+        }
+    });
+}
+
+#[test]
+fn figures_of_a_method_are_curves_beside_the_others() {
+    let folder = TempDir::new().unwrap();
+    let runs = sweep(folder.path(), 20, 1);
+    record_own(&runs[0], |round| {
+        json!({
+            "moved": { "mean": 2.0 * round, "min": round, "max": 3.0 * round, "std": 1.0 },
+            "kept_accuracy": 0.5,
+        })
+    });
+    record_own(&runs[1], |round| match round {
+        7.0 => json!({ "taking_part": 12, "moved": null }),
+        _ => json!({}),
+    });
+    let page = page(&runs, &folder);
+    let (_, section) = page.split_once("<section id=\"own\">").unwrap();
+    let (section, _) = section.split_once("</section>").unwrap();
+    assert_eq!(section.matches("class=\"chart\"").count(), 3, "{section}");
+    let data = data(&page);
+    let (charts, bands) = (&data["charts"], &data["bands"]);
+    // Only the first run has the figure, and it has none of the start.
+    let moved = &charts["own-moved"];
+    assert_eq!(moved["layout"]["yaxis"]["title"]["text"], "moved");
+    assert_eq!(moved["data"].as_array().unwrap().len(), 1);
+    let curve = &moved["data"][0];
+    assert_eq!(
+        (&curve["meta"], &curve["legendgroup"]),
+        (&json!("mean"), &json!("g0"))
+    );
+    assert_eq!(
+        (&curve["y"][0], &curve["y"][5]),
+        (&Value::Null, &json!(10.0))
+    );
+    let range = &bands["own-moved"][0]["range"];
+    assert_eq!(
+        (&range["low"][5], &range["high"][5]),
+        (&json!(5.0), &json!(15.0))
+    );
+    assert_eq!(bands["own-moved"][1], json!({}));
+    let axis = &charts["own-kept_accuracy"]["layout"]["yaxis"];
+    assert_eq!(axis["tickformat"], ".0%");
+    // A line through one point would not be seen.
+    let once = &charts["own-taking_part"]["data"][0];
+    assert_eq!(
+        (&once["mode"], &once["y"][7]),
+        (&json!("markers"), &json!(12.0))
+    );
+}
+
+#[test]
+fn a_page_has_so_many_figures_of_a_method_and_no_more() {
+    let folder = TempDir::new().unwrap();
+    let runs = sweep(folder.path(), 20, 1);
+    assert!(!page(&runs, &folder).contains("<section id=\"own\">"));
+    let all: serde_json::Map<String, Value> = (10..50)
+        .map(|layer| (format!("layer_{layer}"), json!(layer)))
+        .collect();
+    record_own(&runs[0], |_| Value::Object(all.clone()));
+    let page = page(&runs[..1], &folder);
+    assert!(page.contains("These are the first 24 of 40 figures by name"));
+    let data = data(&page);
+    for (name, count) in [("charts", 24), ("bands", 24)] {
+        let keys = data[name].as_object().unwrap().keys();
+        let own: Vec<&String> = keys.filter(|id| id.starts_with("own-")).collect();
+        assert_eq!((own.len(), &**own[23]), (count, "own-layer_33"));
+    }
+}

@@ -42,6 +42,49 @@ fn every_value_of_a_setting_has_a_switch() {
     }
 }
 
+/// More kinds of runs than the page has curves for: two overlays under fifty learning rates, and another overlay.
+pub(super) fn crowd(folder: &TempDir) -> String {
+    let run = |topology, place: u32| {
+        Fixture {
+            clients: 6,
+            rounds: 2,
+            topology,
+            learning_rate: 0.001 * f64::from(place),
+            ..Fixture::default()
+        }
+        .write(folder.path())
+    };
+    let overlays = [Fixture::default().topology, COMPLETE].into_iter();
+    let mut runs: Vec<PathBuf> = overlays
+        .flat_map(|topology| (1..=50).map(move |place| (topology, place)))
+        .map(|(topology, place)| run(topology, place))
+        .collect();
+    runs.push(run("{ring: {hops: 2}}", 7));
+    page(&runs, folder)
+}
+
+#[test]
+fn switches_are_of_the_runs_that_have_curves() {
+    let folder = TempDir::new().unwrap();
+    let page = crowd(&folder);
+    assert!(page.contains("The plots show the first 100 of 101 kinds of runs; the table has all."));
+    let groups = page.split("data-groups=\"").skip(1);
+    let of_buttons: Vec<&str> = groups.map(|rest| rest.split_once('"').unwrap().0).collect();
+    let indices = of_buttons.iter().flat_map(|groups| groups.split(' '));
+    assert_eq!(
+        indices.map(|index| index.parse::<usize>().unwrap()).max(),
+        Some(99)
+    );
+    assert!(
+        of_buttons.contains(&"6 56"),
+        "the seventh rate: {of_buttons:?}"
+    );
+    // A value that no curve has keeps its place, by which the others have their colours.
+    let disabled =
+        "<button type=\"button\" class=\"value chip\" disabled title=\"no curve has this value\">";
+    assert_eq!(page.matches(disabled).count(), 1);
+}
+
 #[test]
 fn an_overlay_that_runs_share_is_drawn_once_with_their_names() {
     let folder = TempDir::new().unwrap();

@@ -18,7 +18,14 @@ class Callback:
 
     If a hook raises an exception, all runs end after their current round, with a checkpoint if the experiment keeps any, and
     `meshfold.run` raises it again. Until then the other call-backs are still called, and `on_end` is called for all of them.
+    `run.stop()` ends one run alone.
+
+    Attributes:
+        awaited: whether a run waits, at its beginning and after each record, until the hooks of all call-backs have been called. Then
+            `run.stop()` ends it right after the round of the record, and no sooner or later in another call.
     """
+
+    awaited: bool = False
 
     def on_plan(self, runs: Sequence[RunInfo]) -> None:
         """Called before any run begins, with all runs of the call, including finished ones."""
@@ -71,6 +78,8 @@ class Dispatcher:
     def __init__(self, callbacks: Sequence[AnyCallback]) -> None:
         self._callbacks = [_checked(place, callback) for place, callback in enumerate(callbacks)]
         self._failed: set[int] = set()
+        #: Whether a run waits until the hooks have been called.
+        self.is_awaited = any(bool(getattr(callback, "awaited", False)) for callback in self._callbacks)
         #: Whether the runs are being ended; from then on exceptions become warnings.
         self.is_stopping = False
 

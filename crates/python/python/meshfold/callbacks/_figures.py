@@ -14,6 +14,19 @@ def figures(record: dict[str, Any], stroke: str = "/") -> dict[str, float]:
     return found
 
 
+def figure(record: dict[str, Any], name: str, asked_by: str) -> float | None:
+    """The figure of a record by its dotted path, of a spread that is named alone the mean; None if this record did not measure it.
+
+    Raises:
+        ValueError: if records have no such figure. A figure of a method's own may be in no record, as each round decides what it records.
+    """
+    found = figures(record, ".")
+    is_known = name in found or f"{name}.mean" in found
+    if not is_known and not name.startswith("own.") and record.get(name.split(".")[0], 0) is not None:
+        raise ValueError(f"{asked_by}: there is no figure {name}, but {', '.join(sorted(found))}")
+    return found.get(name, found.get(f"{name}.mean"))
+
+
 def _parts(record: dict[str, Any], stroke: str) -> Iterator[tuple[str, float]]:
     for name, figure in record.items():
         if isinstance(figure, dict):

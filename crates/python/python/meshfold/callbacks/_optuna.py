@@ -7,7 +7,7 @@ from typing import Any
 
 from meshfold._run_info import RunInfo
 from meshfold.callbacks._callback import Callback
-from meshfold.callbacks._figures import figures
+from meshfold.callbacks._figures import figure
 from meshfold.callbacks._requirement import required
 
 
@@ -40,7 +40,7 @@ class OptunaPruning(Callback):
             self._report_all(run, run.resumed_from)
 
     def on_record(self, run: RunInfo, record: dict[str, Any]) -> None:
-        value = self._value(record)
+        value = figure(record, self._metric, "OptunaPruning")
         # Nothing is reported after the decision to prune.
         if value is None or self._is_pruned:
             return
@@ -63,11 +63,3 @@ class OptunaPruning(Callback):
         for record in run.records():
             if record["round"] <= until:
                 self.on_record(run, record)
-
-    def _value(self, record: dict[str, Any]) -> float | None:
-        """The figure to report; None if this record did not measure it."""
-        found = figures(record, ".")
-        name = self._metric
-        if name not in found and record.get(name.split(".")[0], 0) is not None:
-            raise ValueError(f"OptunaPruning: there is no figure {name}, but {', '.join(sorted(found))}")
-        return found.get(name)

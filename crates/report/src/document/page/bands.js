@@ -1,9 +1,10 @@
 // The band around a curve: traces for its edges, and in words what the reader points at. Each stretch without a gap is filled
-// by itself.
+// by itself, unless the curve goes on over gaps.
 const bandTraces = (mean, band) => {
   if (!band) return [];
-  const edge = { type: "scatter", mode: "lines", x: mean.x, hoverinfo: "skip", meta: "edge", legendgroup: mean.legendgroup };
-  return stretches(band).flatMap(([from, to]) => {
+  const connectgaps = mean.connectgaps ?? false;
+  const edge = { type: "scatter", mode: "lines", x: mean.x, connectgaps, hoverinfo: "skip", meta: "edge", legendgroup: mean.legendgroup };
+  return (connectgaps ? [[0, band.low.length - 1]] : stretches(band)).flatMap(([from, to]) => {
     const within = (values) => values.map((value, at) => (at < from || at > to ? null : value));
     return [
       { ...edge, y: within(band.low), line: { width: 0 } },

@@ -4,7 +4,7 @@ const drawReport = async (signal) => {
   const narrow = matchMedia("(max-width: 46rem)");
   const look = looks(page);
   const state = { axis: 0, band: "none", hidden: new Set(), meanModel: false, logY: false, everyValue: false };
-  const followsAxis = ["accuracy", "loss", "consensus"];
+  const followsAxis = Object.keys(page.bands ?? {}).filter((id) => id in page.charts);
   const config = {
     responsive: true,
     displaylogo: false,
@@ -45,7 +45,7 @@ const drawReport = async (signal) => {
   // The traces of a plot, every line that has a band with its band.
   const traces = (id, colour) => {
     const own = structuredClone(page.charts[id].data);
-    const all = page.bands && id in page.bands ? own.flatMap((trace) => (trace.meta === "mean" ? withBand(trace, id) : [trace])) : own;
+    const all = followsAxis.includes(id) ? own.flatMap((trace) => (trace.meta === "mean" ? withBand(trace, id) : [trace])) : own;
     return all.map((trace) => themedTrace(trace, id, colour));
   };
   const isLogarithmic = (id) => state.logY || page.charts[id].layout.yaxis.type === "log";
@@ -57,9 +57,9 @@ const drawReport = async (signal) => {
   const withBand = (mean, id) => {
     const band = page.bands[id][groupOf(mean)][state.band];
     const drawn = isLogarithmic(id) ? bandAbove(mean, band, lowest(id)) : band;
-    mean.hovertext = inWords(mean, band, id === "accuracy");
+    mean.hovertext = inWords(mean, band, page.charts[id].layout.yaxis.tickformat === ".0%");
     mean.hovertemplate = "%{hovertext}";
-    const judged = id !== "consensus" && page.groups[groupOf(mean)].otherEnd;
+    const judged = ["accuracy", "loss"].includes(id) && page.groups[groupOf(mean)].otherEnd;
     return [...bandTraces(mean, drawn), mean, ...(judged ? [endMark(mean)] : [])];
   };
 
