@@ -1,7 +1,7 @@
 //! Averages over some of a client's neighbours.
 
 use crate::error::AlgorithmError;
-use crate::quantise::{Heard, Quantise};
+use crate::quantise::{Quantise, UnlinkedRows};
 use crate::round::{Forecast, Round, Setting, messages_over};
 use crate::traffic::Message;
 use crate::training::Training;
@@ -115,7 +115,13 @@ pub fn average(
     let mixing = Mixing::new(&weighted_means(subsets, examples)?);
     match quantised {
         Some((quantise, before)) => {
-            *models = quantise.average(models, before, &Heard::of(subsets), &mixing, round)?;
+            *models = quantise.average(
+                models,
+                before,
+                &UnlinkedRows::of_senders(subsets),
+                &mixing,
+                round,
+            )?;
         }
         None => models.mix(&mixing)?,
     }

@@ -96,7 +96,7 @@ impl Quantise {
 
 impl Quantise {
     /// Averages every row of `after` by `mixing` over the rows that it hears, which send quantised differences from
-    /// `before`. `heard` lists rows that hear no other, and rows that no other hears.
+    /// `before`. `unlinked` lists rows that hear no other, and rows that no other hears.
     ///
     /// # Interpretation
     /// Nothing is quantised that is not sent: a row that no other hears counts as it is in its own average, and one that
@@ -105,17 +105,17 @@ impl Quantise {
         self,
         after: &Stack,
         before: &Stack,
-        heard: &Heard,
+        unlinked: &UnlinkedRows,
         mixing: &Mixing,
         round: &Round<'_>,
     ) -> Result<Stack, AlgorithmError> {
         let ones = vec![1.0; before.rows()];
         let mut sent = self.difference(after, before, round, 0)?; // Q^t(l)
-        let own = &heard.unsent;
-        if !own.is_empty() {
-            let mut exact = after.gather(own)?;
-            exact.add_scaled(&before.gather(own)?, &vec![-1.0; own.len()])?;
-            sent.scatter(own, &exact)?;
+        let exact_rows = &unlinked.without_listeners;
+        if !exact_rows.is_empty() {
+            let mut exact = after.gather(exact_rows)?;
+            exact.add_scaled(&before.gather(exact_rows)?, &vec![-1.0; exact_rows.len()])?;
+            sent.scatter(exact_rows, &exact)?;
         }
         if self.aggregate == Aggregate::Replica {
             sent.add_scaled(before, &ones)?;
@@ -124,9 +124,9 @@ impl Quantise {
         if self.aggregate == Aggregate::Printed {
             sent.add_scaled(before, &ones)?; // (14)
         }
-        let alone = &heard.alone;
-        if !alone.is_empty() {
-            sent.scatter(alone, &after.gather(alone)?)?;
+        let keep = &unlinked.without_senders;
+        if !keep.is_empty() {
+            sent.scatter(keep, &after.gather(keep)?)?;
         }
         Ok(sent)
     }
@@ -140,39 +140,39 @@ pub fn bytes_of_message(quantise: Option<Quantise>, setting: &Setting) -> u64 {
 }
 
 /// Rows that hear no other in an exchange, and rows that no other hears.
-pub struct Heard {
+pub struct UnlinkedRows {
     /// Rows that no other hears, ascending.
-    unsent: Vec<u32>,
+    without_listeners: Vec<u32>,
     /// Rows that hear no other, ascending.
-    alone: Vec<u32>,
+    without_senders: Vec<u32>,
 }
 
-impl Heard {
-    /// For an exchange in which row `i` hears the rows `heard[i]`, maybe itself among them.
-    pub fn of(heard: &[Vec<u32>]) -> Self {
-        let mut sent = vec![false; heard.len()];
-        for (to, from) in (0..).zip(heard) {
+impl UnlinkedRows {
+    /// For an exchange in which row `i` hears the rows `senders[i]`, maybe itself among them.
+    pub fn of_senders(senders: &[Vec<u32>]) -> Self {
+        let mut sent = vec![false; senders.len()];
+        for (to, from) in (0..).zip(senders) {
             let others = from.iter().filter(|from| **from != to);
             others.for_each(|from| sent[*from as usize] = true);
         }
-        let unsent = (0..).zip(sent).filter(|(_, sent)| !sent);
-        let alone = (0..)
-            .zip(heard)
+        let without_listeners = (0..).zip(sent).filter(|(_, sent)| !sent);
+        let without_senders = (0..)
+            .zip(senders)
             .filter(|(row, from)| from.iter().all(|from| from == row));
         Self {
-            unsent: unsent.map(|(row, _)| row).collect(),
-            alone: alone.map(|(row, _)| row).collect(),
+            without_listeners: without_listeners.map(|(row, _)| row).collect(),
+            without_senders: without_senders.map(|(row, _)| row).collect(),
         }
     }
 
     /// For an exchange among all neighbours of an overlay.
-    pub fn over(overlay: &Overlay) -> Self {
+    pub fn of_overlay(overlay: &Overlay) -> Self {
         let nodes = 0..overlay.nodes() as u32;
-        let unsent = |node: &u32| overlay.listeners(*node as usize).is_empty();
-        let alone = |node: &u32| overlay.degree(*node as usize) == 0;
+        let unheard = |node: &u32| overlay.listeners(*node as usize).is_empty();
+        let hears_none = |node: &u32| overlay.degree(*node as usize) == 0;
         Self {
-            unsent: nodes.clone().filter(unsent).collect(),
-            alone: nodes.filter(alone).collect(),
+            without_listeners: nodes.clone().filter(unheard).collect(),
+            without_senders: nodes.filter(hears_none).collect(),
         }
     }
 }

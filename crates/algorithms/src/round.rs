@@ -249,7 +249,7 @@ impl Round<'_> {
         let completions = straggler_context.completions(&work);
         self.wait_for(&completions);
         for (row, completion) in busy.into_iter().zip(completions) {
-            rows[row].amount = completion.of(rows[row].amount);
+            rows[row].amount = completion.done_of(rows[row].amount);
         }
         rows
     }

@@ -278,7 +278,7 @@ pub struct VisitWork {
 
 impl Completion {
     /// The part of `amount` that is done.
-    pub fn of(self, amount: Amount) -> Amount {
+    pub fn done_of(self, amount: Amount) -> Amount {
         match (self, amount) {
             (Self::InTime, amount) => amount,
             (Self::Dropped, _) | (_, Amount::Idle) => Amount::Idle,

@@ -76,7 +76,7 @@ impl Device {
         };
         let place = ranks.place_on_this_machine();
         let opened = choose(request, processor, |gpu| open_rank(gpu, place));
-        let opened = ranks.expect_all(opened)?;
+        let opened = ranks.expect_success_on_all(opened)?;
         Ok(Self::of(Ranked::new(ranks, opened)))
     }
 

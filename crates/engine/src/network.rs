@@ -1,6 +1,5 @@
 //! The network built from a model and the shape of its examples.
 
-pub(crate) mod architecture;
 mod checks;
 pub(crate) mod dropout;
 pub(crate) mod host_model;
@@ -15,12 +14,12 @@ pub(crate) mod own_body;
 pub(crate) mod own_models;
 pub(crate) mod parameter;
 pub(crate) mod precision;
+pub(crate) mod sketch;
 mod trial;
 
 use crate::error::EngineError;
 use crate::stream::{Key, Purpose, stream};
-use architecture::Sketch;
-use checks::{check, check_classes, check_nodes, check_sizes};
+use checks::{check_input, check_nodes};
 use dropout::Dropout;
 use host_model::HostBody;
 use layer::{Layer, Node, Source};
@@ -30,6 +29,7 @@ use meshfold_data::{Input, Shape};
 use model::Model;
 use own_body::OwnBody;
 use precision::Precision;
+use sketch::Sketch;
 use std::sync::Arc;
 
 /// A model fitted to a dataset: what computes the outputs of an example, and the loss.
@@ -70,16 +70,16 @@ impl Network {
     /// units left out is not in `[0, 1)`, or tokens are given to a model that reads numbers, or other than two classes to a sigmoid.
     /// [`EngineError::OwnModel`] for [`Model::Own`], which [`OwnModels::network`](crate::OwnModels::network) builds.
     pub fn new(model: &Model, input: Input, classes: usize) -> Result<Self, EngineError> {
-        check(model, &input)?;
-        check_sizes(model)?;
-        let loss = Loss::of(model, classes);
-        check_classes(model, loss, classes)?;
+        let architecture = model.architecture()?;
+        check_input(architecture, &input)?;
+        architecture.check()?;
+        let loss = architecture.loss(classes)?;
         let mut sketch = Sketch::new(&input);
-        sketch.draw(model, classes, loss.outputs(classes));
+        architecture.draw(&mut sketch, loss.outputs(classes));
         let Sketch { nodes, layout, .. } = sketch;
         check_nodes(&nodes, &input)?;
         let drops_out = nodes.iter().any(|node| node.dropout.is_some());
-        let positions = match model.judges_every_position() {
+        let positions = match architecture.judges_every_position() {
             true => input.features(),
             false => 1,
         };

@@ -144,7 +144,7 @@ impl Ranks {
     ///
     /// # Errors
     /// The first rank that differs, the same on all ranks.
-    pub fn agree(&self, words: [u64; 2]) -> Result<(), usize> {
+    pub fn expect_same_words(&self, words: [u64; 2]) -> Result<(), usize> {
         if let Some(rank) = self.differs.get() {
             return Err(*rank);
         }
@@ -160,7 +160,10 @@ impl Ranks {
     ///
     /// # Errors
     /// The error of `own`; [`EngineError::OfRank`].
-    pub(crate) fn expect_all<T>(&self, own: Result<T, EngineError>) -> Result<T, EngineError> {
+    pub(crate) fn expect_success_on_all<T>(
+        &self,
+        own: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         let failed = self.gather([u64::from(own.is_err())]);
         let Some(first) = failed.iter().position(|failed| *failed == [1]) else {
             return own;
@@ -223,7 +226,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// What [`Ranks::expect_all`] returns on each rank, if rank `i` has the result `own[i]`.
+    /// What [`Ranks::expect_success_on_all`] returns on each rank, if rank `i` has the result `own[i]`.
     fn outcomes(own: &[Result<usize, &str>]) -> Vec<Result<usize, String>> {
         thread::scope(|scope| {
             let ranks = Ranks::in_process(own.len()).into_iter();
@@ -232,7 +235,9 @@ mod tests {
                     let own = own[ranks.rank()].map_err(|reason| EngineError::OwnModel {
                         reason: reason.to_owned(),
                     });
-                    ranks.expect_all(own).map_err(|error| error.to_string())
+                    ranks
+                        .expect_success_on_all(own)
+                        .map_err(|error| error.to_string())
                 })
             };
             let threads: Vec<_> = ranks.map(start).collect();

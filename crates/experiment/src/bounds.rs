@@ -41,7 +41,7 @@ pub(crate) trait Theorem: Debug + Sync {
 /// A theorem with its constants.
 pub(crate) trait Bound: Debug + Send {
     /// The bounded quantities, their bounds (the same names with `_bound`), and the constants.
-    fn after(&self, seen: &Seen) -> Measurements;
+    fn after(&self, measured: &MeasuredModels) -> Measurements;
 }
 
 /// The losses of a run, and the models that it starts with.
@@ -54,7 +54,7 @@ pub(crate) struct Problem<'a> {
 
 /// What a run measures of its models after a round.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct MeasuredModels {
     /// Rounds done.
     pub(crate) round: usize,
     /// The mean of the models, `[C, d + 1]` row-major, the biases last.

@@ -76,7 +76,7 @@ pub use run::digests::DataDigests;
 pub use run::ending::{Ending, RunReport};
 pub use run::environment::{Environment, VERSION};
 pub use run::observer::{Observer, RoundProgress};
-pub use run::ranks::{Leading, expect_same_plans, follow};
+pub use run::ranks::{LeaderGuard, expect_same_plans, follow};
 pub use run::run_all::{RunHost, most_at_once, run_all, run_part};
 pub use run::shared_datasets::SharedDatasets;
 pub use run::{RunOptions, finished, run};

@@ -39,7 +39,7 @@ use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::{Environment, VERSION};
 use crate::run::journal::{Journal, Opened};
 use crate::run::observer::{Observer, RoundProgress};
-use crate::run::ranks::Led;
+use crate::run::ranks::AnnouncedRun;
 use crate::run::run_data::RunData;
 use crate::run::run_state::RunState;
 
@@ -84,7 +84,7 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, RunError> {
-    let led = Led::begin(&options.device, plan);
+    let announced = AnnouncedRun::begin(&options.device, plan);
     let data = RunData::read(plan, &options.device, |see| {
         let all = data.clone();
         Ok::<_, Infallible>(match see {
@@ -93,13 +93,13 @@ pub fn run(
         })
     });
     let Ok(data) = data;
-    run_on(plan, (led, data), options, stop, observer)
+    run_on(plan, (announced, data), options, stop, observer)
 }
 
 /// [`run`] on data that have been read, which are let go of as soon as the learner has what it needs of them.
 pub(crate) fn run_on(
     plan: &RunPlan,
-    (led, mut data): (Led<'_>, RunData),
+    (announced, mut data): (AnnouncedRun<'_>, RunData),
     options: &RunOptions,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
@@ -109,7 +109,7 @@ pub(crate) fn run_on(
         Err(report) => return Ok(report),
     };
     observer.started(plan);
-    led.start();
+    announced.start();
     if plan.config.evaluate.measures_examples() {
         observer.preparing("the least losses, for the theory asked for");
     }
@@ -157,11 +157,16 @@ fn claim<'a>(
         Ok(data) => data,
         Err(error) => return Ok(Err(refused(plan, &folder, error))),
     };
-    let (run, by) = (plan.id.clone(), here(plan, options));
+    let (run, by) = (plan.id.clone(), version_and_device(plan, options));
     let origin = Origin { run, by, data };
     match Journal::open(plan, folder.clone(), origin, options.again) {
         Ok(Opened::Begun(journal)) => Ok(Ok(journal)),
-        Ok(Opened::Finished(by)) => Ok(Err(skipped(plan, &folder, by, &here(plan, options)))),
+        Ok(Opened::Finished(by)) => Ok(Err(skipped(
+            plan,
+            &folder,
+            by,
+            &version_and_device(plan, options),
+        ))),
         Err(error @ RunError::OtherData { .. }) => Ok(Err(refused(plan, &folder, error))),
         Err(error) => Err(error),
     }
@@ -208,7 +213,7 @@ fn rounds(
 pub fn finished(plan: &RunPlan, options: &RunOptions) -> Result<Option<RunReport>, RunError> {
     let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
     let done = folder.done().filter(|_| !options.again);
-    Ok(done.map(|by| skipped(plan, &folder, by, &here(plan, options))))
+    Ok(done.map(|by| skipped(plan, &folder, by, &version_and_device(plan, options))))
 }
 
 /// [`finished`], which also removes what a killed process left in the run's folder.
@@ -225,7 +230,7 @@ pub(crate) fn skip(plan: &RunPlan, options: &RunOptions) -> Result<Option<RunRep
 }
 
 /// The program version and the device kind of this run.
-fn here(plan: &RunPlan, options: &RunOptions) -> Done {
+fn version_and_device(plan: &RunPlan, options: &RunOptions) -> Done {
     Done {
         meshfold: VERSION.to_owned(),
         device: options.device.kind_in(plan.config.precision),
@@ -233,12 +238,12 @@ fn here(plan: &RunPlan, options: &RunOptions) -> Done {
 }
 
 /// The report of a run that had been finished before.
-fn skipped(plan: &RunPlan, folder: &RunFolder, by: Done, here: &Done) -> RunReport {
+fn skipped(plan: &RunPlan, folder: &RunFolder, by: Done, now: &Done) -> RunReport {
     let report = as_it_is(plan, folder);
     let data = report.data.as_ref();
     RunReport {
         ending: Ending::Skipped {
-            differs: by != *here,
+            differs: by != *now,
             by,
             changed: data.and_then(|data| data.changed_in_plan(plan)),
         },

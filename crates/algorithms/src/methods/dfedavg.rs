@@ -4,7 +4,7 @@ use crate::aggregation::{self, PartialAggregation, average, exchange, messages_o
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile};
-use crate::quantise::{Heard, Quantise, bytes_of_message};
+use crate::quantise::{Quantise, UnlinkedRows, bytes_of_message};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::{StepsPerRound, Training};
 use crate::{method_config, no_limits};
@@ -93,8 +93,8 @@ impl DfedavgState {
             return average(models, Some((quantise, before)), &subsets, examples, round);
         }
         round.exchange_models(bytes);
-        let heard = Heard::over(round.overlay());
-        *models = quantise.average(models, before, &heard, round.mixing(), round)?;
+        let unlinked = UnlinkedRows::of_overlay(round.overlay());
+        *models = quantise.average(models, before, &unlinked, round.mixing(), round)?;
         Ok(())
     }
 }

@@ -94,13 +94,17 @@ impl Algorithm for OwnStepsState {
         steps.add_scaled(models, &vec![-1.0; models.rows()])?; // −η_t ∇f_k(w_k(t))
         let hub = self.hub(&present, round);
         let bytes = self.setting.model_bytes();
-        round.traffic.messages(abroad(up(hub, &present, bytes)));
+        round
+            .traffic
+            .messages(without_messages_to_self(up(hub, &present, bytes)));
         let clients: Vec<u32> = present.iter().map(|row| row.client).collect();
         let shares = self.weighting.shares(&present, &self.setting);
         let mut mean = models.gather(&clients)?;
         mean.mix(&Mixing::new(&MixingMatrix::average(clients.len(), shares)?))?; // Σ_j p_j w_j(t)
         models.scatter(&clients, &mean)?;
-        round.traffic.messages(abroad(down(hub, &present, bytes)));
+        round
+            .traffic
+            .messages(without_messages_to_self(down(hub, &present, bytes)));
         models.add_scaled(&steps, &vec![1.0; models.rows()])?; // (17), (25)
         Ok(())
     }
@@ -132,7 +136,7 @@ pub(crate) fn leader(rows: &[RowWork], round: &Round<'_>) -> u32 {
 }
 
 /// `messages` without those from a client to itself.
-pub(crate) fn abroad(mut messages: Vec<Message>) -> Vec<Message> {
+pub(crate) fn without_messages_to_self(mut messages: Vec<Message>) -> Vec<Message> {
     messages.retain(|message| message.from != message.to);
     messages
 }

@@ -3,7 +3,7 @@
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile, ServerNodes};
-use crate::methods::own_steps::{Hub, OwnStepsState, StepsFrom, abroad, leader};
+use crate::methods::own_steps::{Hub, OwnStepsState, StepsFrom, leader, without_messages_to_self};
 use crate::participation::{Participants, Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::Training;
@@ -49,12 +49,14 @@ impl Algorithm for SwarmState {
         let work = round.work(&rows, &self.training);
         let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?;
         round.count_steps(&rows, &steps);
-        round.traffic.messages(abroad(up(leader, &rows, bytes)));
+        round
+            .traffic
+            .messages(without_messages_to_self(up(leader, &rows, bytes)));
         let shares = Weighting::Examples.shares(&rows, &self.setting);
         slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // Σ p_j w_j
         round
             .traffic
-            .messages(abroad(down(leader, &sent_to, bytes)));
+            .messages(without_messages_to_self(down(leader, &sent_to, bytes)));
         *models = slots;
         Ok(())
     }

@@ -10,8 +10,8 @@ use meshfold_data::DataFolder;
 use meshfold_engine::{Device, Ranks};
 use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{
-    Ending, Leading, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on,
-    run_part,
+    Ending, LeaderGuard, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once,
+    plan_on, run_part,
 };
 use meshfold_report::{PAGE, ReportError};
 use meshfold_tensorboard::FOLDER;
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
     if device.ranks().is_some_and(|ranks| !ranks.leads()) {
         return ranks::take_part(&arguments.results, &device, &plans, &folder);
     }
-    let leading = Leading::of(&device);
+    let leader = LeaderGuard::new(&device);
     let session = Session {
         options: RunOptions {
             device,
@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
         asked.flag(),
         &runs,
     );
-    drop(leading);
+    drop(leader);
     session.tell_of_messages();
     let reports = reports?;
     let lacks_page = runs.end() || events.as_ref().is_some_and(EventLogs::is_lacking);

@@ -19,7 +19,7 @@ use std::thread;
 use meshfold_data::{DataFolder, Examples, Splits};
 use meshfold_engine::{Device, DeviceRequest, Learner, Ranks, Sent};
 use meshfold_experiment::{
-    Ending, ExperimentSource, Leading, Observer, Placement, RoundProgress, RunOptions, RunPlan,
+    Ending, ExperimentSource, LeaderGuard, Observer, Placement, RoundProgress, RunOptions, RunPlan,
     RunReport, expect_same_plans, follow, plan, run,
 };
 
@@ -95,7 +95,7 @@ fn over_ranks_on(
                 let device = Device::over_ranks(ranks.clone(), request, Some(1), None).unwrap();
                 expect_same_plans(&device, Some(plans)).unwrap();
                 let reports = if ranks.leads() {
-                    let _leading = Leading::of(&device);
+                    let _leader = LeaderGuard::new(&device);
                     lead(plans, data, &device, results, after)
                 } else {
                     let data = |index: usize, see: &mut dyn FnMut(&Examples)| {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use meshfold_data::{Examples, Splits};
 use meshfold_engine::{Device, DeviceRequest, Ranks};
 use meshfold_experiment::{
-    Ending, ExperimentSource, Leading, Observer, RunError, RunHost, RunOptions, RunPlan, RunReport,
-    follow, run_all,
+    Ending, ExperimentSource, LeaderGuard, Observer, RunError, RunHost, RunOptions, RunPlan,
+    RunReport, follow, run_all,
 };
 
 use crate::planned;
@@ -98,7 +98,7 @@ fn ends(first: Found, last: Found) -> (Result<Vec<RunReport>, Unread>, Vec<bool>
         let leader = ranks.next().unwrap();
         let leader = scope.spawn(move || {
             let device = open(leader);
-            let _leading = Leading::of(&device);
+            let _leader = LeaderGuard::new(&device);
             let options = RunOptions {
                 device: device.clone(),
                 results: results.to_owned(),

@@ -1,44 +1,26 @@
 //! Refuses models that cannot be built, before a network is made. Each error names the setting at fault.
 
 use super::layer::{Layer, Node};
-use super::loss::Loss;
-use super::model::{Model, Resnet};
+use super::model::Architecture;
 use crate::error::EngineError;
 use meshfold_data::Input;
 
-/// Checks what does not depend on the layers.
-pub(super) fn check(model: &Model, input: &Input) -> Result<(), EngineError> {
-    if let Model::Own(name) = model {
-        return Err(EngineError::OwnModel {
-            reason: format!("`{}` is no model of the engine's", name.name),
-        });
-    }
-    match (model.reads_tokens(), input) {
+/// Checks that the model reads what the examples are.
+pub(super) fn check_input(
+    architecture: &dyn Architecture,
+    input: &Input,
+) -> Result<(), EngineError> {
+    match (architecture.reads_tokens(), input) {
         (true, Input::Numbers(_)) => {
             let needed = "a model that reads numbers, such as mlp";
-            return refuse("model", "", "one that reads text".into(), needed);
+            refuse("model", "", "one that reads text".into(), needed)
         }
         (false, Input::Tokens { .. }) => {
-            let needed = "a model that reads text: char_lstm or word_lstm";
-            return refuse("model", "", "one that reads numbers".into(), needed);
+            let needed = "a model that reads text, such as char_lstm";
+            refuse("model", "", "one that reads numbers".into(), needed)
         }
-        (true, Input::Tokens { .. }) | (false, Input::Numbers(_)) => {}
+        (true, Input::Tokens { .. }) | (false, Input::Numbers(_)) => Ok(()),
     }
-    let dropout = model.dropout();
-    if !(0.0..1.0).contains(&dropout) {
-        return refuse(
-            "dropout",
-            "dropout",
-            dropout.to_string(),
-            "at least 0 and below 1",
-        );
-    }
-    if let Model::Resnet(Resnet { depth, .. }) = model
-        && ![10, 18].contains(depth)
-    {
-        return refuse("resnet depth", "depth", depth.to_string(), "10 or 18");
-    }
-    Ok(())
 }
 
 /// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
@@ -46,71 +28,59 @@ pub(super) const MOST_UNITS: usize = 1 << 24;
 /// Most layers of a recurrent network.
 pub(super) const MOST_LAYERS: usize = 256;
 
-/// Checks the sizes that a model is given, before anything is multiplied by them.
-pub(super) fn check_sizes(model: &Model) -> Result<(), EngineError> {
-    let units = |path: &str, found: usize| match found <= MOST_UNITS {
+/// Checks the units of a layer, a setting at `path`.
+pub(super) fn expect_units(units: usize, path: &str) -> Result<(), EngineError> {
+    match units <= MOST_UNITS {
         true => Ok(()),
         false => refuse(
             "units of a layer",
             path,
-            found.to_string(),
+            units.to_string(),
             "at most 16777216",
         ),
-    };
-    let recurrent = |embedding, hidden, layers: usize| {
-        units("embedding", embedding)?;
-        units("hidden", hidden)?;
-        match layers <= MOST_LAYERS {
-            true => Ok(()),
-            false => refuse("layers", "layers", layers.to_string(), "at most 256"),
-        }
-    };
-    match model {
-        Model::Mlp(mlp) => {
-            let mut layers = mlp.hidden.iter().enumerate();
-            layers.try_for_each(|(index, width)| units(&format!("hidden.{index}"), *width))
-        }
-        Model::Resnet(resnet) => units("width", resnet.width),
-        Model::CharLstm(lstm) => recurrent(lstm.embedding, lstm.hidden, lstm.layers),
-        Model::WordLstm(lstm) => recurrent(lstm.embedding, lstm.hidden, lstm.layers),
-        // A maximum over places of the border alone is of no number. PyTorch has the same limit.
-        Model::GnLenet(lenet) if lenet.pool_padding > 1 => {
-            let found = lenet.pool_padding.to_string();
-            let needed = "at most 1, half the side of the 3 x 3 places under a maximum";
-            refuse("pool_padding", "pool_padding", found, needed)
-        }
-        Model::Linear(_)
-        | Model::Logistic
-        | Model::BinaryLogistic
-        | Model::Dnn8(_)
-        | Model::GnLenet(_)
-        | Model::CnnFemnist
-        | Model::CnnCifar
-        | Model::CnnEmnist
-        | Model::Lenet
-        | Model::Own(_) => Ok(()),
     }
 }
 
-/// Checks that an output which tells two classes apart has two to tell apart.
-pub(super) fn check_classes(model: &Model, loss: Loss, classes: usize) -> Result<(), EngineError> {
-    if loss != Loss::Sigmoid || classes == 2 {
-        return Ok(());
+/// Checks the setting `layers` of a recurrent network.
+pub(super) fn expect_layers(layers: usize) -> Result<(), EngineError> {
+    match layers <= MOST_LAYERS {
+        true => Ok(()),
+        false => refuse("layers", "layers", layers.to_string(), "at most 256"),
     }
-    let (what, path) = match model {
-        Model::Mlp(_) => ("the sigmoid head", "head"),
-        _ => ("binary_logistic", ""),
-    };
-    refuse(
-        what,
-        path,
-        format!("data of {classes} classes"),
-        "data of two",
-    )
+}
+
+/// Checks the setting `dropout`.
+pub(super) fn expect_share(dropout: f32) -> Result<(), EngineError> {
+    match (0.0..1.0).contains(&dropout) {
+        true => Ok(()),
+        false => refuse(
+            "dropout",
+            "dropout",
+            dropout.to_string(),
+            "at least 0 and below 1",
+        ),
+    }
+}
+
+/// Checks that `what`, which tells two classes apart by one output, has two to tell apart. It is asked for by the setting at `path`.
+pub(super) fn expect_two_classes(
+    classes: usize,
+    what: &'static str,
+    path: &str,
+) -> Result<(), EngineError> {
+    match classes {
+        2 => Ok(()),
+        _ => refuse(
+            what,
+            path,
+            format!("data of {classes} classes"),
+            "data of two",
+        ),
+    }
 }
 
 /// The error that refuses a model because of its setting at `path`.
-fn refuse(
+pub(super) fn refuse(
     what: &'static str,
     path: &str,
     found: String,

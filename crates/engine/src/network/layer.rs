@@ -66,6 +66,15 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// A square of `size` places along each side.
+    pub(crate) fn square(size: usize, stride: usize, padding: usize) -> Self {
+        Self {
+            size: (size, size),
+            stride: (stride, stride),
+            padding: (padding, padding),
+        }
+    }
+
     /// Windows over a grid of `grid`, `(height, width)`; zero where the window does not fit.
     pub(crate) fn over(&self, grid: &Grid) -> (usize, usize) {
         let count = |places: usize, size: usize, stride: usize, padding: usize| {

@@ -1,6 +1,6 @@
 //! The loss that a network's outputs are judged by.
 
-use super::model::{Head, Model, Targets};
+use super::model::Targets;
 use crate::kernels::{
     BatchScore, cross_entropy, cross_entropy_of_models, sigmoid_cross_entropy, squared_error,
 };
@@ -19,28 +19,6 @@ pub(crate) enum Loss {
 }
 
 impl Loss {
-    /// The loss of `model` on examples of `classes` classes.
-    pub(crate) fn of(model: &Model, classes: usize) -> Self {
-        match model {
-            Model::Linear(linear) => Self::SquaredError(linear.targets),
-            Model::Dnn8(_) if classes == 2 => Self::Sigmoid,
-            Model::BinaryLogistic => Self::Sigmoid,
-            Model::Mlp(mlp) if mlp.head == Head::Sigmoid => Self::Sigmoid,
-            Model::Logistic
-            | Model::Mlp(_)
-            | Model::Dnn8(_)
-            | Model::GnLenet(_)
-            | Model::CnnFemnist
-            | Model::CnnCifar
-            | Model::CnnEmnist
-            | Model::Lenet
-            | Model::Resnet(_)
-            | Model::CharLstm(_)
-            | Model::WordLstm(_)
-            | Model::Own(_) => Self::CrossEntropy,
-        }
-    }
-
     /// Outputs that examples of `classes` classes need.
     pub(crate) fn outputs(self, classes: usize) -> usize {
         match self {

@@ -10,7 +10,7 @@ pub(crate) mod tape;
 pub use parameters::Parameters;
 pub use row_by_row::RowByRow;
 
-pub(crate) use body::Own;
+pub(crate) use body::FittedOwnModel;
 
 use super::own_models::OwnModels;
 use super::parameter::Parameter;
@@ -95,7 +95,7 @@ impl Network {
         input: Input,
         classes: usize,
     ) -> Result<Self, EngineError> {
-        let own = Own::new(model, input, classes)?;
+        let own = FittedOwnModel::new(model, input, classes)?;
         let layout = own.layout.clone();
         Ok(Self::of_body(
             Body::Own(Arc::new(own)),

@@ -116,7 +116,7 @@ impl Backend for Ranked {
             .attempt(&mut || inner = Some(self.inner().trainer(network, splits, partition)));
         let made = made.and_then(|()| inner.expect("a backend calls the work once"));
         // Ranks hold different examples: one rank may run out of memory when others do not.
-        let inner = self.world.ranks.expect_all(made)?;
+        let inner = self.world.ranks.expect_success_on_all(made)?;
         Ok(Box::new(RankedTrainer::new(
             &self.world,
             inner,

@@ -71,8 +71,9 @@ fn workspace_bytes(gpu: &Gpu) -> usize {
 /// Bytes that any program with a GPU takes, measured with software Vulkan: for the driver, and for compiling kernels.
 const DRIVER: u64 = 110 << 20;
 
-/// Copies of the examples during the upload to the device, measured with software Vulkan: in the queue, in transit, and
-/// on the device.
+/// The most memory during the upload of the examples, in copies of them, measured with software Vulkan. cubecl 0.11.3 copies a slice twice
+/// (`create_from_slice`: the first copy is freed, but the allocator still holds its memory), wgpu copies it to a staging buffer, and the
+/// fourth copy is the one on the device.
 const UPLOADED: u64 = 4;
 
 /// Bytes that the trainer needs on `gpu` besides the models: the driver; the examples; the buffers of a block of rows

@@ -4,7 +4,7 @@ use meshfold_algorithms::{Decefl as Method, GradientWeight, Local};
 use meshfold_engine::{BatchSize, Harmonic, Per, Restart};
 use meshfold_theory::{BoundError, Decefl, DeceflRate, DeceflStart, HarmonicRate};
 
-use super::{Bound, Problem, Seen, Theorem, Unsuited, harmonic, mean, named, norm};
+use super::{Bound, MeasuredModels, Problem, Theorem, Unsuited, harmonic, mean, named, norm};
 use crate::config::run_config::RunConfig;
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::Measurements;
@@ -93,12 +93,12 @@ struct DeceflBound {
 }
 
 impl Bound for DeceflBound {
-    fn after(&self, seen: &Seen) -> Measurements {
-        let iteration = seen.round as u64;
+    fn after(&self, measured: &MeasuredModels) -> Measurements {
+        let iteration = measured.round as u64;
         named([
-            ("disagreement", seen.disagreement),
+            ("disagreement", measured.disagreement),
             ("disagreement_bound", self.bounds.disagreement_at(iteration)),
-            ("distance_to_minimum", self.losses.distance(&seen.mean)),
+            ("distance_to_minimum", self.losses.distance(&measured.mean)),
             (
                 "distance_to_minimum_bound",
                 self.bounds.distance_at(iteration),

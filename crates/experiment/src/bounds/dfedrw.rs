@@ -5,7 +5,7 @@ use meshfold_engine::{LearningRate, Per, Power, Restart, Schedule};
 use meshfold_theory::{BoundError, PowerSteps, RandomWalk, WalkTerms};
 use meshfold_topology::{MetropolisHastings, Spectrum, Weights};
 
-use super::{Bound, Problem, Seen, Theorem, Unsuited, named, norm};
+use super::{Bound, MeasuredModels, Problem, Theorem, Unsuited, named, norm};
 use crate::config::run_config::RunConfig;
 use crate::plan::planned_overlay::PlannedOverlay;
 use crate::plan::run_plan::RunPlan;
@@ -135,7 +135,7 @@ impl DfedrwBound {
 }
 
 impl Bound for DfedrwBound {
-    fn after(&self, seen: &Seen) -> Measurements {
+    fn after(&self, measured: &MeasuredModels) -> Measurements {
         let mut found = named([
             ("smoothness", self.smoothness),
             ("convexity", self.convexity),
@@ -146,10 +146,10 @@ impl Bound for DfedrwBound {
                 self.walk.initial_distance_squared.sqrt(),
             ),
         ]);
-        let Some(loss) = seen.averaged_loss else {
+        let Some(loss) = measured.averaged_loss else {
             return found;
         };
-        let terms = self.terms(seen.round as u64);
+        let terms = self.terms(measured.round as u64);
         if let Ok(bound) = terms.and_then(|terms| terms.bound_by_step_sum()) {
             found.extend(named([
                 ("excess_loss", loss - self.least),

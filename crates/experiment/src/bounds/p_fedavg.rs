@@ -6,7 +6,7 @@ use meshfold_theory::{
     BoundError, ClientNoise, LogisticClient, LogisticProblem, PFedavg, gradient_noise,
 };
 
-use super::{Bound, Problem, Seen, Theorem, Unsuited, harmonic, mean, named, norm};
+use super::{Bound, MeasuredModels, Problem, Theorem, Unsuited, harmonic, mean, named, norm};
 use crate::config::run_config::RunConfig;
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::Measurements;
@@ -119,7 +119,7 @@ impl PFedavgBound {
 }
 
 impl Bound for PFedavgBound {
-    fn after(&self, seen: &Seen) -> Measurements {
+    fn after(&self, measured: &MeasuredModels) -> Measurements {
         let constants = &self.constants;
         let mut found = named([
             ("smoothness", constants.smoothness),
@@ -130,8 +130,8 @@ impl Bound for PFedavgBound {
             ("non_iid_degree", constants.non_iid_degree),
             ("initial_distance", self.distance_squared.sqrt()),
         ]);
-        let steps = seen.round as u64 * constants.local_steps;
-        if let (Some(loss), Ok(bound)) = (seen.averaged_loss, self.at(steps)) {
+        let steps = measured.round as u64 * constants.local_steps;
+        if let (Some(loss), Ok(bound)) = (measured.averaged_loss, self.at(steps)) {
             found.extend(named([
                 ("excess_loss", loss - self.least),
                 ("excess_loss_bound", bound),

@@ -50,7 +50,7 @@ pub(crate) struct Planner<'a> {
     overlays: Overlays,
     placements: Placements,
     /// Whether there was a warning that making an overlay takes long.
-    said_slow: bool,
+    warned_of_slow_overlay: bool,
 }
 
 /// The examples of a run, who owns which, and the model that is trained on them.
@@ -97,7 +97,7 @@ impl<'a> Planner<'a> {
             populations: Populations::default(),
             overlays: Overlays::within(available),
             placements: Placements::default(),
-            said_slow: false,
+            warned_of_slow_overlay: false,
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a> Planner<'a> {
         run: &mut Resolved<'_>,
         population: &Population,
     ) -> Result<Exchange, ConfigError> {
-        self.tell_of_swaps(run, population);
+        self.warn_of_slow_overlay(run, population);
         let overlay = self.overlays.get(run, population)?;
         let warnings = overlay_checks::check(run, population, overlay.as_deref())?;
         planned_clock::read_trace(run)?;
@@ -371,11 +371,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Warns that the overlay of `run` takes long, before making it: nothing else would be heard until it is done.
-    fn tell_of_swaps(&mut self, run: &Resolved<'_>, population: &Population) {
-        let topology = run.config.topology.as_ref().filter(|_| !self.said_slow);
+    fn warn_of_slow_overlay(&mut self, run: &Resolved<'_>, population: &Population) {
+        let topology = run
+            .config
+            .topology
+            .as_ref()
+            .filter(|_| !self.warned_of_slow_overlay);
         let slow = topology.and_then(|topology| effort::slow_overlay(topology, population.nodes()));
         if let Some(words) = slow {
-            self.said_slow = true;
+            self.warned_of_slow_overlay = true;
             tracing::warn!("{words}");
         }
     }

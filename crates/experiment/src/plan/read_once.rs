@@ -29,7 +29,7 @@ pub(super) fn summary(
     let digest = Sha256::digest(json(dataset));
     let word = digest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     ranks
-        .agree([ASKED, word.expect("a digest has 32 bytes")])
+        .expect_same_words([ASKED, word.expect("a digest has 32 bytes")])
         .map_err(|rank| DataError::OtherDataset { rank })?;
     if !ranks.reads() {
         return heard(ranks);

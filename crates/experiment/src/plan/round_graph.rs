@@ -131,7 +131,7 @@ impl<'a> RoundGraphs<'a> {
         self.update(round)?;
         self.without_stragglers = match straggler_context {
             Some(straggler_context) if straggler_context.policy != Policy::Partial => {
-                self.drop(straggler_context, learner, training)?
+                self.drop_stragglers(straggler_context, learner, training)?
             }
             _ => None,
         };
@@ -285,7 +285,7 @@ impl<'a> RoundGraphs<'a> {
     }
 
     /// The graph of the round without its stragglers; `None` if nobody falls behind.
-    fn drop(
+    fn drop_stragglers(
         &self,
         straggler_context: &StragglerContext<'_>,
         learner: &Learner,
@@ -317,7 +317,7 @@ impl<'a> RoundGraphs<'a> {
         let completions = straggler_context.completions(&work);
         let mut working = graph.working.clone();
         for (client, completion) in busy.iter().zip(completions) {
-            working[*client as usize] = completion.of(amount) != Amount::Idle;
+            working[*client as usize] = completion.done_of(amount) != Amount::Idle;
         }
         if working == graph.working {
             return Ok(None);

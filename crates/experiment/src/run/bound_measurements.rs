@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use meshfold_data::Examples;
 use meshfold_engine::{EngineError, Layout, Learner, Split, Stack};
 
-use crate::bounds::{self, Bound, Seen};
+use crate::bounds::{self, Bound, MeasuredModels};
 use crate::config::quantity::Quantity;
 use crate::non_iid_degree::groups;
 use crate::plan::run_plan::RunPlan;
@@ -88,14 +88,14 @@ impl BoundMeasurements {
     ) -> Result<Measurements, EngineError> {
         let averaged = averaged.filter(|_| self.averages);
         let averaged_loss = averaged.map(|averaged| self.loss(learner, averaged));
-        let seen = Seen {
+        let measured = MeasuredModels {
             round,
             mean: matrices(mean).swap_remove(0),
             disagreement,
             averaged_loss: averaged_loss.transpose()?,
         };
         let bound = self.bound.as_ref();
-        Ok(bound.map_or_else(Measurements::new, |bound| bound.after(&seen)))
+        Ok(bound.map_or_else(Measurements::new, |bound| bound.after(&measured)))
     }
 
     /// `Σ_j q_j f_j` of a model `[1, P]`, weight decay included.

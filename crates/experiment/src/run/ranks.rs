@@ -73,52 +73,53 @@ impl Step {
 }
 
 /// Tells the other ranks of `device`, if there are any, that `step` comes next.
-pub(crate) fn lead(device: &Device, step: Step) {
+pub(crate) fn announce(device: &Device, step: Step) {
     if let Some(ranks) = device.ranks() {
         ranks.broadcast(step.words());
     }
 }
 
-/// A run that the other ranks take part in, until it is dropped.
-pub(crate) struct Led<'a>(&'a Device);
+/// A run that has been announced to the other ranks. They take part in it until this is dropped.
+pub(crate) struct AnnouncedRun<'a>(&'a Device);
 
-impl<'a> Led<'a> {
+impl<'a> AnnouncedRun<'a> {
     /// The examples of the run `plan` are read next, by [`RunData::read`].
     pub(crate) fn begin(device: &'a Device, plan: &RunPlan) -> Self {
-        lead(device, Step::Begin(number(&plan.id)));
+        announce(device, Step::Begin(number(&plan.id)));
         Self(device)
     }
 
     /// The run starts on these examples.
     pub(crate) fn start(&self) {
-        lead(self.0, Step::Start);
+        announce(self.0, Step::Start);
     }
 }
 
-impl Drop for Led<'_> {
+impl Drop for AnnouncedRun<'_> {
     fn drop(&mut self) {
         // After a panic this process ends, and the others with it.
         if !std::thread::panicking() {
-            lead(self.0, Step::End);
+            announce(self.0, Step::End);
         }
     }
 }
 
-/// The runs of a command that other ranks follow. When it is dropped, [`follow`] returns on them.
+/// Held by rank 0 while it carries out runs that the other ranks [`follow`]. When it is dropped, the others are told that there are no
+/// more runs, and `follow` returns.
 #[derive(Debug)]
-pub struct Leading(Device);
+pub struct LeaderGuard(Device);
 
-impl Leading {
-    /// This rank of `device` leads.
-    pub fn of(device: &Device) -> Self {
+impl LeaderGuard {
+    /// For the ranks of `device`, if there are any. This rank must be rank 0.
+    pub fn new(device: &Device) -> Self {
         Self(device.clone())
     }
 }
 
-impl Drop for Leading {
+impl Drop for LeaderGuard {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            lead(&self.0, Step::Over);
+            announce(&self.0, Step::Over);
         }
     }
 }
@@ -142,7 +143,7 @@ pub fn expect_same_plans(device: &Device, plans: Option<&[RunPlan]>) -> Result<(
         digest.update(plan.dataset.digest());
     }
     let known = u64::from(plans.is_some());
-    ranks.agree([known, words(digest)[0]])
+    ranks.expect_same_words([known, words(digest)[0]])
 }
 
 /// Takes part in the runs that rank 0 carries out, until it is done with them. `results` is the folder of all results, where

@@ -28,7 +28,7 @@ use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::VERSION;
 use crate::run::observer::Observer;
 use crate::run::other_examples::report_other_examples;
-use crate::run::ranks::Led;
+use crate::run::ranks::AnnouncedRun;
 use crate::run::run_data::RunData;
 use crate::run::{RunOptions, run_on, skip};
 
@@ -233,13 +233,13 @@ impl<E: From<RunError> + Send> Queue<'_, E> {
             None => {
                 let place = self.next.load(Ordering::Relaxed);
                 let next = self.order.get(place).copied().unwrap_or(self.plans.len());
-                let led = Led::begin(&options.device, plan);
+                let announced = AnnouncedRun::begin(&options.device, plan);
                 let data = RunData::read(plan, &options.device, |see| match see {
                     None => host.data(index, next),
                     Some(see) => host.data_in_pieces(index, see),
                 })?;
                 let mut observer = host.observer(index);
-                match run_on(plan, (led, data), options, self.stop, &mut *observer) {
+                match run_on(plan, (announced, data), options, self.stop, &mut *observer) {
                     Ok(report) => report,
                     Err(RunError::Busy { .. }) => ended(plan, options, Ending::Elsewhere)?,
                     Err(error @ RunError::TakenOver { .. }) => {

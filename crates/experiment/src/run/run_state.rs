@@ -22,7 +22,7 @@ use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientMeasurements;
 use crate::run::evaluation::{EvaluationResult, HeldOut, Judge, When, alive_rows};
 use crate::run::first_models::first_models;
-use crate::run::ranks::{Step, lead};
+use crate::run::ranks::{Step, announce};
 use crate::run::run_data::RunData;
 use crate::run::stopwatch::Stopwatch;
 use crate::run::theory_measurements::{RowsAlive, TheoryMeasurements};
@@ -130,10 +130,10 @@ impl<'a> RunState<'a> {
     }
 
     /// Tells the ranks that take part in the run, if there are any, that `step` comes next. On such a rank nothing happens.
-    fn lead(&self, step: Step) {
+    fn announce(&self, step: Step) {
         let device = self.device();
         if device.ranks().is_some_and(Ranks::leads) {
-            lead(device, step);
+            announce(device, step);
         }
     }
 
@@ -164,7 +164,7 @@ impl<'a> RunState<'a> {
 
     /// One round of the method, and what it would have cost.
     pub(crate) fn advance(&mut self) -> Result<(), RunError> {
-        self.lead(Step::Advance);
+        self.announce(Step::Advance);
         let begun = Instant::now();
         let round = self.round + 1;
         self.carry_out().map_err(|error| error.in_round(round))?;
@@ -267,7 +267,7 @@ impl<'a> RunState<'a> {
     /// # Errors
     /// [`RunError::NobodyAlive`] if no client is whose model could be judged; those of the engine.
     pub(crate) fn evaluate(&mut self) -> Result<(Record, EvaluationResult), RunError> {
-        self.lead(Step::Evaluate);
+        self.announce(Step::Evaluate);
         let begun = Instant::now();
         let judged = self.judge_models();
         self.totals.judging_seconds += begun.elapsed().as_secs_f64();

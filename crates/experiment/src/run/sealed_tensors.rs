@@ -10,7 +10,7 @@ use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use sha2::{Digest, Sha256};
 
 use crate::files::tensor_file::{TensorFile, invalid};
-use crate::run::ranks::{Step, lead};
+use crate::run::ranks::{Step, announce};
 
 /// The tensor that holds the text.
 const STATE: &str = "state";
@@ -39,7 +39,7 @@ pub(crate) fn write(
     to.write_all(&header)?;
     let mut bytes = Vec::new();
     for (place, (_, stack)) in (0..).zip(stacks) {
-        lead(stack.device(), Step::Stack(place));
+        announce(stack.device(), Step::Stack(place));
         stack.each_block(|values| {
             bytes.resize(4 * values.len(), 0);
             for (place, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(values) {

@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 /// A user's own model and the parameters that it has for a dataset.
 #[derive(Debug, Clone)]
-pub(crate) struct Own {
+pub(crate) struct FittedOwnModel {
     model: Arc<dyn OwnModel>,
     parameters: Vec<Parameter>,
     pub(in crate::network) layout: Arc<Layout>,
     classes: usize,
 }
 
-impl Own {
+impl FittedOwnModel {
     /// Asks `model` for its parameters, and tries it on two rows with some made-up examples.
     ///
     /// # Errors

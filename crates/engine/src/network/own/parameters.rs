@@ -1,6 +1,6 @@
 //! The parameters of some rows, as tensors.
 
-use super::body::Own;
+use super::body::FittedOwnModel;
 use crate::error::EngineError;
 use crate::network::parameter::Parameter;
 use burn::tensor::{Device, Tensor};
@@ -18,7 +18,7 @@ pub struct Parameters<'a> {
 
 impl<'a> Parameters<'a> {
     /// The parameters `views` `[R, size]` of `own`, differentiated by if `tracked`.
-    pub(super) fn of(own: &'a Own, views: Vec<Tensor<2>>, tracked: bool) -> Self {
+    pub(super) fn of(own: &'a FittedOwnModel, views: Vec<Tensor<2>>, tracked: bool) -> Self {
         let first = views.first().expect("a model has parameters");
         let ([rows, _], device) = (first.dims(), first.device());
         let views = match tracked {

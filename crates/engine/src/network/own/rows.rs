@@ -1,6 +1,6 @@
 //! A user's own model on the processor: burn goes forth and back, from numbers to numbers.
 
-use super::body::Own;
+use super::body::FittedOwnModel;
 use super::host::host;
 use super::tape::Tape;
 use crate::error::EngineError;
@@ -10,7 +10,7 @@ use crate::network::parameter::draw;
 use burn::tensor::{Device, Tensor, TensorData};
 use std::sync::Arc;
 
-impl OwnBody for Own {
+impl OwnBody for FittedOwnModel {
     fn initialise(&self, seed: u64, row: u32) -> Vec<f32> {
         draw(self.parameters(), &self.layout, seed, row)
     }
@@ -30,7 +30,7 @@ impl OwnBody for Own {
     }
 }
 
-impl Own {
+impl FittedOwnModel {
     /// The parameters of rows `[R, P_pad]`, `[R, size]` each, and examples of `shape` `[R, B, D]`, as tensors of the
     /// processor.
     pub(super) fn on_processor(

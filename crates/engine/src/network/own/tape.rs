@@ -1,6 +1,6 @@
 //! One pass of a user's own model, and the backward pass.
 
-use super::body::Own;
+use super::body::FittedOwnModel;
 use super::parameters::Parameters;
 use crate::error::EngineError;
 use burn::tensor::Tensor;
@@ -12,7 +12,7 @@ pub(crate) struct Tape {
     views: Vec<Tensor<2>>,
 }
 
-impl Own {
+impl FittedOwnModel {
     /// Outputs of the rows whose parameters are `views` `[R, size]`, in the order of the blocks, for their examples `x`
     /// `[R, B, D]`, remembered if `tracked`.
     ///

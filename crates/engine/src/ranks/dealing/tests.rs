@@ -215,10 +215,10 @@ fn ranks_that_have_differed_once_say_so_without_another_word() {
         let ranks = Ranks::in_process(3).into_iter();
         let of = |ranks: Ranks| {
             move || {
-                let first = ranks.agree([1, 7]);
-                let second = ranks.agree([2, u64::from(ranks.rank() == 2)]);
+                let first = ranks.expect_same_words([1, 7]);
+                let second = ranks.expect_same_words([2, u64::from(ranks.rank() == 2)]);
                 // One of them never calls it again.
-                let third = (ranks.rank() != 1).then(|| ranks.agree([3, 3]));
+                let third = (ranks.rank() != 1).then(|| ranks.expect_same_words([3, 3]));
                 (first, second, third)
             }
         };

@@ -5,7 +5,7 @@ use super::flow::Flow;
 use super::workspace::Workspace;
 use crate::error::EngineError;
 use crate::network::Network;
-use crate::network::own::Own;
+use crate::network::own::FittedOwnModel;
 use crate::network::own::tape::Tape;
 use crate::stacked::batches::part::{Part, Slot, examples_of, has};
 use crate::stacked::device::launch::line;
@@ -18,7 +18,7 @@ use meshfold_data::Input;
 use std::any::Any;
 
 /// The model of the user's own as burn knows it, if `network` is one.
-pub(crate) fn own_of(network: &Network) -> Option<&Own> {
+pub(crate) fn own_of(network: &Network) -> Option<&FittedOwnModel> {
     let body: &dyn Any = network.own_model()?;
     body.downcast_ref()
 }
@@ -37,7 +37,7 @@ impl Workspace {
     /// Errors of the model.
     pub(crate) fn pass(
         &self,
-        own: &Own,
+        own: &FittedOwnModel,
         flow: &Flow<'_>,
         tracked: bool,
     ) -> Result<BlockPass, EngineError> {

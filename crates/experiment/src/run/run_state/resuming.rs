@@ -14,7 +14,7 @@ use crate::run::theory_measurements::AVERAGED;
 impl RunState<'_> {
     /// The position of each row in its examples, and its losses since the last record.
     pub(crate) fn learner_state(&self) -> LearnerState {
-        self.lead(Step::Losses);
+        self.announce(Step::Losses);
         self.learner.state()
     }
 
@@ -82,7 +82,7 @@ impl RunState<'_> {
     /// # Errors
     /// [`RunError::Read`] if the checkpoint can no longer be read. Where others take part in the run, it ends all ranks.
     pub(crate) fn restore(&mut self, checkpoint: VerifiedCheckpoint) -> Result<(), RunError> {
-        self.lead(Step::Restore(checkpoint.saved.round as u64));
+        self.announce(Step::Restore(checkpoint.saved.round as u64));
         let restored = self.take_over(checkpoint);
         if let (Err(error), Some(ranks)) = (&restored, self.device().ranks()) {
             ranks.abort(&error.to_string());

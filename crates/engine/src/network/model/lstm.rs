@@ -1,0 +1,167 @@
+//! `char_lstm` and `word_lstm`: recurrent networks, which differ in their defaults.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Architecture, Sketch};
+use crate::error::EngineError;
+use crate::network::checks::{expect_layers, expect_units};
+use crate::network::layer::{Grid, Last, Layer};
+
+/// Which positions of a window a recurrent network is judged on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Judged {
+    /// What follows every token of the window is to be foretold, from those before it.
+    EveryPosition,
+    /// What follows the window alone.
+    Last,
+}
+
+impl Judged {
+    /// Whether every position counts.
+    fn judges_every_position(self) -> bool {
+        self == Self::EveryPosition
+    }
+}
+
+/// Parameters of [`Model::CharLstm`](super::Model::CharLstm): a vector per character, layers of long short-term memory and one dense layer. With
+/// 90 characters it has 820,522 parameters.
+///
+/// # Source
+/// McMahan et al., Communication-efficient learning (2017), section 3: two layers of 256 nodes on an embedding of 8.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CharLstm {
+    /// Length of a character's vector.
+    pub embedding: usize,
+    /// Units of a layer.
+    pub hidden: usize,
+    /// Layers.
+    pub layers: usize,
+    /// What is judged.
+    pub loss: Judged,
+}
+
+impl Default for CharLstm {
+    fn default() -> Self {
+        Self {
+            embedding: 8,
+            hidden: 256,
+            layers: 2,
+            loss: Judged::EveryPosition,
+        }
+    }
+}
+
+impl Architecture for CharLstm {
+    fn reads_tokens(&self) -> bool {
+        true
+    }
+
+    fn judges_every_position(&self) -> bool {
+        self.loss.judges_every_position()
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        self.sizes().check()
+    }
+
+    fn draw(&self, sketch: &mut Sketch, outputs: usize) {
+        self.sizes().draw(sketch, outputs, self.loss);
+    }
+}
+
+impl CharLstm {
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            embedding: self.embedding,
+            hidden: self.hidden,
+            layers: self.layers,
+        }
+    }
+}
+
+/// Parameters of [`Model::WordLstm`](super::Model::WordLstm): as [`CharLstm`] with words, a vector of 128 each.
+///
+/// # Source
+/// DFedRW, section VI-F, and LEAF (Caldas et al., 2018): the next word of a comment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WordLstm {
+    /// Length of a word's vector.
+    pub embedding: usize,
+    /// Units of a layer.
+    pub hidden: usize,
+    /// Layers.
+    pub layers: usize,
+    /// What is judged.
+    pub loss: Judged,
+}
+
+impl Default for WordLstm {
+    fn default() -> Self {
+        Self {
+            embedding: 128,
+            hidden: 256,
+            layers: 2,
+            loss: Judged::Last,
+        }
+    }
+}
+
+impl Architecture for WordLstm {
+    fn reads_tokens(&self) -> bool {
+        true
+    }
+
+    fn judges_every_position(&self) -> bool {
+        self.loss.judges_every_position()
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        self.sizes().check()
+    }
+
+    fn draw(&self, sketch: &mut Sketch, outputs: usize) {
+        self.sizes().draw(sketch, outputs, self.loss);
+    }
+}
+
+impl WordLstm {
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            embedding: self.embedding,
+            hidden: self.hidden,
+            layers: self.layers,
+        }
+    }
+}
+
+/// The sizes of a recurrent network.
+struct Sizes {
+    embedding: usize,
+    hidden: usize,
+    layers: usize,
+}
+
+impl Sizes {
+    fn check(&self) -> Result<(), EngineError> {
+        expect_units(self.embedding, "embedding")?;
+        expect_units(self.hidden, "hidden")?;
+        expect_layers(self.layers)
+    }
+
+    /// Draws the network of a text with as many symbols as there are `outputs`.
+    fn draw(&self, sketch: &mut Sketch, outputs: usize, loss: Judged) {
+        sketch.embedding(outputs, self.embedding);
+        for _ in 0..self.layers {
+            sketch.lstm(self.hidden);
+        }
+        if !loss.judges_every_position() {
+            let grid = sketch.grid();
+            sketch.push(Layer::Last(Last { grid }), Grid::flat(grid.channels));
+        }
+        sketch.dense_at_each_place(outputs);
+    }
+}
