@@ -1,7 +1,7 @@
 //! Tables that compare runs: one row for each setting, with what its seeds say of it.
 //!
 //! [`Table::of`] groups recorded runs by the settings in a [`Request`] and estimates a figure of each group.
-//! [`Curves::of`] follows a figure over the progress of each group. [`Grid`] is a table in words, which [`latex()`] and
+//! [`Curves::of`] follows a figure over the progress of each group, and [`Plot::of`] draws that. [`Grid`] is a table in words, which [`latex()`] and
 //! [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
 mod at;
@@ -23,6 +23,7 @@ mod name;
 mod notes;
 mod only;
 mod parquet_table;
+mod plot;
 mod records;
 mod request;
 mod series;
@@ -43,6 +44,7 @@ pub use loss::Loss;
 pub use markdown::markdown;
 pub use meshfold_experiment::results::Progress;
 pub use only::{Only, are_chosen};
+pub use plot::{AxisRequest, Plot, PlotError, PlotRequest};
 pub use records::{csv, records};
 pub use request::Request;
 pub use series::Band;

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+    Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
+    RecordBatchOptions, StringArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use meshfold_comparison::{Cells, Column, CombinedTable, Kind};
 use pyo3::exceptions::PyModuleNotFoundError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use serde_json::{Map, Value};
 
 use crate::errors::{Failure, results};
 
@@ -40,6 +42,48 @@ impl Table {
         let batches = (0..combined.runs()).map(batch).collect::<Result<_, _>>()?;
         Ok(Self { schema, batches })
     }
+}
+
+impl Table {
+    /// Rows of plain values, all with the same keys: numbers, text or null.
+    pub(crate) fn of_records(records: &[Map<String, Value>]) -> Result<Self, Failure> {
+        let names: Vec<&String> = records.first().into_iter().flat_map(Map::keys).collect();
+        let column = |name: &&String| {
+            let values: Vec<&Value> = records.iter().map(|record| &record[*name]).collect();
+            let array = of_values(&values);
+            let field = Field::new(name.as_str(), array.data_type().clone(), true);
+            (field, array)
+        };
+        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = names.iter().map(column).unzip();
+        let schema = Arc::new(Schema::new(fields));
+        let rows = RecordBatchOptions::new().with_row_count(Some(records.len()));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &rows);
+        Ok(Self {
+            schema,
+            batches: vec![batch.map_err(results)?],
+        })
+    }
+}
+
+/// A column of whole numbers, of numbers, or of text where some value is neither.
+fn of_values(values: &[&Value]) -> ArrayRef {
+    let known = || values.iter().filter(|value| !value.is_null());
+    if known().all(|value| value.is_i64()) && known().count() > 0 {
+        return Arc::new(Int64Array::from_iter(
+            values.iter().map(|value| value.as_i64()),
+        ));
+    }
+    if known().all(|value| value.is_number()) {
+        return Arc::new(Float64Array::from_iter(
+            values.iter().map(|value| value.as_f64()),
+        ));
+    }
+    let text = |value: &&Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    Arc::new(StringArray::from_iter(values.iter().map(text)))
 }
 
 #[pymethods]

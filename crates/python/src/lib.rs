@@ -13,12 +13,14 @@ macro_rules! documented {
 
 mod allocator;
 mod arrow;
+mod compared;
 mod errors;
 mod event_logs;
 mod events;
 mod gate;
 mod host;
 mod own;
+mod plotted;
 mod recorded;
 mod running;
 mod threads;
@@ -31,6 +33,8 @@ use pyo3::prelude::*;
 mod _meshfold {
     #[pymodule_export]
     use crate::arrow::Table;
+    #[pymodule_export]
+    use crate::compared::compare;
     #[pymodule_export]
     use crate::event_logs::EventLog;
     #[pymodule_export]
@@ -45,6 +49,10 @@ mod _meshfold {
     use crate::own::parts::PyPart;
     #[pymodule_export]
     use crate::own::stack::PyStack;
+    #[pymodule_export]
+    use crate::plotted::PyFigure;
+    #[pymodule_export]
+    use crate::plotted::plot;
     #[pymodule_export]
     use crate::recorded::Recorded;
     #[pymodule_export]

@@ -193,7 +193,7 @@ impl Recorded {
     }
 
     /// The runs at `places`; all of them are not copied.
-    fn some(&self, places: &[usize]) -> Result<Cow<'_, [RecordedRun]>, Failure> {
+    pub(crate) fn some(&self, places: &[usize]) -> Result<Cow<'_, [RecordedRun]>, Failure> {
         let runs = &self.gathered.runs;
         if places.iter().copied().eq(0..runs.len()) {
             runs.iter().try_for_each(expect_folder)?;

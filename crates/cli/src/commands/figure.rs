@@ -1,15 +1,12 @@
 //! `meshfold figure DIR...`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use meshfold_comparison::{Band, CurveRequest, Curves, Loss, MeanCurve, Only, Progress};
+use meshfold_comparison::{AxisRequest, Band, CurveRequest, Only, Plot, PlotRequest, Progress};
 use meshfold_experiment::files::whole_file::write_atomically;
-use meshfold_experiment::results::FigureKind;
-use meshfold_figure::{
-    Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit,
-};
+use meshfold_figure::{Figure, Format};
 use meshfold_report::Gathered;
 
 use crate::commands::tabulate::{absent, tell_left_out};
@@ -97,13 +94,6 @@ pub(crate) struct Out {
     format: Format,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Format {
-    Svg,
-    Pdf,
-    Png,
-}
-
 /// Where an axis begins and ends.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
@@ -114,13 +104,8 @@ struct Limits {
 /// The file and the format that a name asks for.
 pub(crate) fn out(text: &str) -> Result<Out, String> {
     let path = PathBuf::from(text);
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    let format = match ending.map(str::to_lowercase).as_deref() {
-        Some("svg") => Format::Svg,
-        Some("pdf") => Format::Pdf,
-        Some("png") => Format::Png,
-        _ => return Err("needed a name that ends in .svg, .pdf or .png".to_owned()),
-    };
+    let format = Format::of(&path);
+    let format = format.ok_or("needed a name that ends in .svg, .pdf or .png")?;
     Ok(Out { path, format })
 }
 
@@ -176,170 +161,35 @@ impl BandChoice {
 /// [`Failure::Refused`] if there is no run, a name stands for nothing or the page is too small, [`Failure::Broken`] if the
 /// file cannot be written, [`Failure::Incomplete`] if the figure leaves out a damaged run.
 pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
-    let (size, font_size) = page(arguments)?;
     let gathered = Gathered::of(&arguments.folders)?;
-    let request = CurveRequest {
-        by: arguments.by.clone(),
-        over: arguments.over.clone(),
-        only: arguments.only.clone(),
-        x: arguments.x,
-        y: arguments.y.clone(),
-        band: arguments.band.band(),
-    };
-    let curves = Curves::of(&gathered.runs, &request)
-        .map_err(|error| Failure::refused(error.to_string()))?;
-    let [x, y] = axes(arguments, curves.loss)?;
-    let drawn_keys = curves.curves.iter().map(|curve| curve.keys.clone());
-    let drawn_keys: Vec<Vec<String>> = drawn_keys.collect();
-    let (legend, styles) = Legend::among(&arguments.by, &curves.keys, &drawn_keys);
-    legend
-        .iter()
-        .filter_map(repeats)
-        .for_each(|note| terminal::line(&note));
-    let figure = Figure {
-        size,
-        font_size,
-        x,
-        y,
-        legend,
-        curves: curves.curves.iter().zip(styles).map(drawn).collect(),
-    };
-    expect_within(&figure)?;
-    write(&figure, &arguments.out, arguments.dpi)?;
+    let plot = Plot::of(&gathered.runs, &request(arguments));
+    let plot = plot.map_err(|error| Failure::refused(error.to_string()))?;
+    write(&plot.figure, &arguments.out, arguments.dpi)?;
     let absent = arguments.folders.iter().filter_map(|folder| absent(folder));
-    let notes = curves.notes.into_iter().chain(absent);
+    let notes = plot.notes.into_iter().chain(absent);
     notes.for_each(|note| terminal::line(&note));
     tell_left_out(&gathered.left_out)
 }
 
-/// The size of the page and of its letters.
-fn page(arguments: &FigureArguments) -> Result<(Size, f64), Failure> {
-    let width = arguments.width.millimetres();
-    let height = arguments
-        .height
-        .map_or_else(|| (0.72 * width).min(90.0), Length::millimetres);
-    let size = Size::millimetres(width, height);
-    let letters = arguments.font_size.points();
-    match size.width >= 15.0 * letters && size.height >= 10.0 * letters {
-        true => Ok((size, letters)),
-        false => Err(Failure::refused(format!(
-            "a page of {width:.0} × {height:.0} mm has no room for letters of {letters:.1} pt: \
-             give more --width and --height, or a smaller --font-size"
-        ))),
-    }
-}
-
-fn axes(arguments: &FigureArguments, loss: Loss) -> Result<[Axis; 2], Failure> {
-    let unit_of_x = unit(arguments.x.figure(), loss);
-    let (title, unit) = (arguments.x.title().to_owned(), unit_of_x);
-    let x = axis(title, unit, AxisChoice::X, arguments.x_limits, arguments)?;
-    let (title, unit) = measured(&arguments.y, loss);
-    let y = axis(title, unit, AxisChoice::Y, arguments.y_limits, arguments)?;
-    Ok([x, y])
-}
-
-fn axis(
-    title: String,
-    unit: Unit,
-    which: AxisChoice,
-    limits: Option<Limits>,
-    arguments: &FigureArguments,
-) -> Result<Axis, Failure> {
-    let scale = match arguments.log.contains(&which) {
-        true => Scale::Logarithmic,
-        false => Scale::Linear,
-    };
-    if let (Scale::Logarithmic, Some(Limits { from, .. })) = (scale, limits)
-        && from <= 0.0
-    {
-        return Err(Failure::refused(format!(
-            "a logarithmic axis cannot begin at {from}: needed more than 0"
-        )));
-    }
-    Ok(Axis {
-        title,
-        unit,
-        scale,
+fn request(arguments: &FigureArguments) -> PlotRequest {
+    let axis = |which, limits: Option<Limits>| AxisRequest {
+        is_logarithmic: arguments.log.contains(&which),
         limits: limits.map(|Limits { from, to }| [from, to]),
-    })
-}
-
-/// Requires that some curve reaches the part of each axis that was asked for.
-fn expect_within(figure: &Figure) -> Result<(), Failure> {
-    let points = || figure.curves.iter().flat_map(|curve| &curve.points);
-    let xs: Vec<f64> = points().map(|point| point.x).collect();
-    let ys: Vec<f64> = points().map(|point| point.y).collect();
-    for (option, axis, values) in [("x", &figure.x, xs), ("y", &figure.y, ys)] {
-        let (low, high) = (
-            values.iter().copied().fold(f64::INFINITY, f64::min),
-            values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        );
-        if let Some([from, to]) = axis.limits
-            && low <= high
-            && (high < from || to < low)
-        {
-            return Err(Failure::refused(format!(
-                "--{option}-limits {from},{to}: no curve is there, as they go from {low} to {high}"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// The words for a figure of `metrics.jsonl`, and its unit in runs with this `loss`.
-fn measured(name: &str, loss: Loss) -> (String, Unit) {
-    let name_of_it = name.strip_prefix("own.").unwrap_or(name);
-    let words = name_of_it.replace(['_', '.'], " ");
-    let mut letters = words.chars();
-    let title = letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    });
-    (title, unit(name, loss))
-}
-
-fn unit(name: &str, loss: Loss) -> Unit {
-    match FigureKind::of(name) {
-        FigureKind::Share => Unit::Share,
-        FigureKind::Nats => match loss {
-            Loss::CrossEntropy => Unit::Of("nats"),
-            Loss::SquaredError => Unit::Of("½ squared error"),
-            Loss::Various => Unit::Number,
+    };
+    PlotRequest {
+        curves: CurveRequest {
+            by: arguments.by.clone(),
+            over: arguments.over.clone(),
+            only: arguments.only.clone(),
+            x: arguments.x,
+            y: arguments.y.clone(),
+            band: arguments.band.band(),
         },
-        FigureKind::Bytes => Unit::Bytes,
-        FigureKind::Seconds => Unit::Of("s"),
-        FigureKind::Number => Unit::Number,
-    }
-}
-
-/// Says that colours or dashes repeat, if they do.
-fn repeats(legend: &Legend) -> Option<String> {
-    let count = legend.keys.len();
-    let is_coloured = legend
-        .keys
-        .first()
-        .is_some_and(|key| key.style.is_coloured());
-    let (what, most) = match is_coloured {
-        true => ("colours", COLOURS),
-        false => ("dashes", DASHES),
-    };
-    (count > most).then(|| {
-        format!(
-            "{} has {count} values and there are {most} {what}, so {what} repeat: choose among the values by --only",
-            legend.title
-        )
-    })
-}
-
-fn drawn((curve, style): (&MeanCurve, Style)) -> Curve {
-    let point = |point: &meshfold_comparison::CurvePoint| Point {
-        x: point.x,
-        y: point.mean,
-        low: point.low,
-        high: point.high,
-    };
-    Curve {
-        style,
-        points: curve.points.iter().map(point).collect(),
+        width: arguments.width.millimetres(),
+        height: arguments.height.map(Length::millimetres),
+        font_size: arguments.font_size.points(),
+        x: axis(AxisChoice::X, arguments.x_limits),
+        y: axis(AxisChoice::Y, arguments.y_limits),
     }
 }
 
@@ -348,14 +198,7 @@ fn drawn((curve, style): (&MeanCurve, Style)) -> Curve {
 /// # Errors
 /// [`Failure::Refused`] if a PNG would be too large, [`Failure::Broken`] if the file cannot be written.
 pub(crate) fn write(figure: &Figure, out: &Out, dpi: u16) -> Result<(), Failure> {
-    let path: &Path = &out.path;
-    let content = match out.format {
-        Format::Svg => figure.svg().into_bytes(),
-        Format::Pdf => figure.pdf(),
-        Format::Png => {
-            let png = figure.png(f64::from(dpi));
-            png.map_err(|error| Failure::refused(error.to_string()))?
-        }
-    };
-    write_atomically(path, &content).map_err(|error| Failure::unwritten(path, error))
+    let content = figure.file(out.format, f64::from(dpi));
+    let content = content.map_err(|error| Failure::refused(error.to_string()))?;
+    write_atomically(&out.path, &content).map_err(|error| Failure::unwritten(&out.path, error))
 }

@@ -177,11 +177,8 @@ fn a_value_keeps_its_colour_when_others_are_left_out() {
 fn a_figure_that_would_be_empty_is_refused() {
     let (sandbox, _) = finished();
     for (options, parts) in [
-        (
-            "--x-limits 2000,3000",
-            ["--x-limits 2000,3000", "from 0 to"],
-        ),
-        ("--y-limits 2,3", ["--y-limits 2,3", "no curve is there"]),
+        ("--x-limits 2000,3000", ["x limits 2000,3000", "from 0 to"]),
+        ("--y-limits 2,3", ["y limits 2,3", "no curve is there"]),
     ] {
         let line = format!("figure runs/first --by topology {options} -o none.svg");
         sandbox.says(&line).ended_with(2).complained_of(&parts);
@@ -288,7 +285,7 @@ fn what_cannot_be_drawn_is_refused_with_what_there_is() {
         ("--by topology --width 85 -o a.svg", ["85", "85mm"]),
         (
             "--by topology --width 20mm -o a.svg",
-            ["20 × 14 mm", "--font-size"],
+            ["20 × 14 mm", "smaller font size"],
         ),
         (
             "--by topology --y-limits 1,0 -o a.svg",

@@ -5,6 +5,7 @@ Both return `Runs`, whose `metrics()` and `clients()` are Arrow tables.
 """
 
 from meshfold import callbacks
+from meshfold._comparison import Comparison
 from meshfold._errors import (
     ConfigError,
     DataError,
@@ -15,7 +16,7 @@ from meshfold._errors import (
     RunFailed,
 )
 from meshfold._meshfold import VERSION as __version__
-from meshfold._meshfold import Mixing, Part, Round, Stack, Table
+from meshfold._meshfold import Figure, Mixing, Part, Round, Stack, Table
 from meshfold._jax_models import jax_model
 from meshfold._models import model
 from meshfold._own import KeyFault, Method
@@ -26,9 +27,11 @@ from meshfold._runs import Overlay, Partition, Run, Runs, read
 from meshfold._torch_models import torch_model
 
 __all__ = [
+    "Comparison",
     "ConfigError",
     "DataError",
     "DeviceError",
+    "Figure",
     "KeyFault",
     "MeshfoldError",
     "MeshfoldWarning",

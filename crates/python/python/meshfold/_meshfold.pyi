@@ -34,6 +34,27 @@ class Table:
     def to_pyarrow(self) -> pyarrow.Table:
         """The table as a pyarrow table."""
 
+class Figure:
+    """Curves of runs, ready for print. A notebook shows it."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know: which runs are missing or ended early, which colours repeat, what has no band."""
+    def svg(self) -> str:
+        """The figure as SVG."""
+    def save(self, path: str | PathLike[str], *, dpi: float = 300.0) -> None:
+        """Writes the figure to a file: SVG, PDF or PNG, by the ending of its name.
+
+        Args:
+            path: the file, such as `accuracy.pdf`.
+            dpi: pixels per inch of a PNG.
+
+        Raises:
+            ValueError: if the name has another ending, or a PNG would have no pixels or too many.
+            OSError: if the file cannot be written.
+        """
+    def _repr_svg_(self) -> str: ...
+
 class Mixing:
     """Mixing weights `[R, R]` of one round."""
 
@@ -397,6 +418,10 @@ class Recorded:
     def partition(self, place: int) -> str | None: ...
     def report(self, places: Sequence[int], path: str | PathLike[str]) -> None: ...
 
+def compare(
+    recorded: Recorded, places: Sequence[int], request: Mapping[str, Any]
+) -> tuple[Table, str, str, list[str]]: ...
+def plot(recorded: Recorded, places: Sequence[int], request: Mapping[str, Any]) -> Figure: ...
 def run(
     request: Mapping[str, Any],
     planned: Callable[[list[dict[str, Any]], list[str]], None],

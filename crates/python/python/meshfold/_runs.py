@@ -6,7 +6,7 @@ import html
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -15,8 +15,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from meshfold import _meshfold
+from meshfold._comparison import Comparison, Value, choices, names, one_of
 from meshfold._errors import ResultsError
-from meshfold._meshfold import Recorded, Stack, Table
+from meshfold._meshfold import Figure, Recorded, Stack, Table
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,6 +232,104 @@ class Runs(Sequence[Run]):
         `evaluate.clients` asked for. `metrics` can be joined to it on `run` and `round`.
         """
         return self._recorded.clients(self._places)
+
+    def table(
+        self,
+        by: str | Sequence[str] = (),
+        *,
+        metric: str = "test_accuracy",
+        over: str = "seed",
+        only: Mapping[str, Value | Sequence[Value]] | None = None,
+        at: Mapping[str, float] | None = None,
+        best: str | None = None,
+        on: str | None = None,
+        compare: Mapping[str, Value] | None = None,
+    ) -> Comparison:
+        """A table with a row for each setting: mean, deviation and 95 % interval over its runs. It is what `meshfold table` prints.
+
+        Settings go by their dotted paths, such as `algorithm.dsgd.learning_rate`, or by the end of them, such as `learning_rate`.
+
+        Args:
+            by: the settings that tell the rows apart.
+            metric: the figure to show, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded.
+            over: the setting whose values repeat a row.
+            only: take only runs with these values: `{"topology": ["ring", "complete"]}`.
+            at: where to judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`, on the straight line between two
+                evaluations; or `{"target": 0.95}`, to show when the metric first reached it. At the last evaluation if absent.
+            best: take for each row the best value of this setting.
+            on: the figure that says which value is best, or `validation`; that of the validation examples if the runs have any, else
+                `metric`, if absent.
+            compare: compare each row with the one that has this value, over the same seeds: `{"algorithm": "dsgd"}`.
+
+        Raises:
+            ValueError: if a name stands for nothing; the message has those that there are. If runs of one row differ in another
+                setting.
+        """
+        request = {
+            "by": names(by, "by"),
+            "over": over,
+            "only": choices(only),
+            "best": best,
+            "on": on,
+            "at": None if at is None else "=".join(one_of(at, "at", '{"round": 100}') or ()),
+            "metric": metric,
+            "compare": one_of(compare, "compare", '{"algorithm": "dsgd"}'),
+        }
+        return Comparison(*_meshfold.compare(self._recorded, self._places, request))
+
+    def figure(
+        self,
+        by: str | Sequence[str] = (),
+        *,
+        y: str = "test_accuracy",
+        x: str = "rounds",
+        over: str = "seed",
+        only: Mapping[str, Value | Sequence[Value]] | None = None,
+        band: str | None = "interval",
+        log: str | Sequence[str] = (),
+        x_limits: tuple[float, float] | None = None,
+        y_limits: tuple[float, float] | None = None,
+        width: float = 85.0,
+        height: float | None = None,
+        font_size: float = 8.0,
+    ) -> Figure:
+        """Curves of a figure, each the mean over repeated runs with a band around it. It is what `meshfold figure` draws.
+
+        `runs.figure("topology").save("accuracy.pdf")` writes it; a notebook shows it.
+
+        Args:
+            by: the settings that tell the curves apart: the first by colour, the others by dashes.
+            y: the figure to draw, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded.
+            x: what measures how far a run is: `rounds`, `steps`, `epochs`, `examples`, `bytes` or `seconds`.
+            over: the setting whose values repeat a curve.
+            only: draw only runs with these values: `{"topology": ["ring", "complete"]}`.
+            band: `interval`, the 95 % interval of the mean; `quantiles`, 5 % and 95 % of the clients; `range`, their least and largest;
+                or None.
+            log: the axes that are logarithmic, `x` and `y`.
+            x_limits: where the horizontal axis begins and ends.
+            y_limits: where the vertical axis begins and ends; accuracies as fractions.
+            width: width in millimetres; a column of a paper has about 85.
+            height: height in millimetres; .72 of the width, at most 90, if absent.
+            font_size: height of the letters in points.
+
+        Raises:
+            ValueError: if a name stands for nothing, the page is too small or the limits leave nothing to draw.
+        """
+        request = {
+            "by": names(by, "by"),
+            "over": over,
+            "only": choices(only),
+            "x": x,
+            "y": y,
+            "band": band,
+            "log": names(log, "log"),
+            "x_limits": None if x_limits is None else list(x_limits),
+            "y_limits": None if y_limits is None else list(y_limits),
+            "width": width,
+            "height": height,
+            "font_size": font_size,
+        }
+        return _meshfold.plot(self._recorded, self._places, request)
 
     def report(self, path: str | PathLike[str] = "report.html") -> Path:
         """Writes a report that compares the runs, as one HTML file that needs no network. Returns its path."""

@@ -1,0 +1,240 @@
+//! Curves of runs as a figure for print.
+
+use meshfold_experiment::results::{FigureKind, RecordedRun};
+use meshfold_figure::{
+    Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit,
+};
+
+use crate::curves::{CurvePoint, CurveRequest, Curves, MeanCurve};
+use crate::error::TableError;
+use crate::loss::Loss;
+
+/// What a plot is to show, and how.
+#[derive(Clone, Debug)]
+pub struct PlotRequest {
+    /// Which curves.
+    pub curves: CurveRequest,
+    /// Width of the page in millimetres; a column of a paper has about 85.
+    pub width: f64,
+    /// Height of the page in millimetres; .72 of the width, at most 90, if absent.
+    pub height: Option<f64>,
+    /// Height of the letters in points.
+    pub font_size: f64,
+    /// The horizontal axis.
+    pub x: AxisRequest,
+    /// The vertical axis.
+    pub y: AxisRequest,
+}
+
+/// How an axis is drawn.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AxisRequest {
+    /// Whether it is logarithmic.
+    pub is_logarithmic: bool,
+    /// Where it begins and ends, the smaller number first; where the curves do if absent. Accuracies are fractions.
+    pub limits: Option<[f64; 2]>,
+}
+
+/// A figure of curves about runs.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// What is drawn.
+    pub figure: Figure,
+    /// What a reader must know: which colours repeat, which runs are missing or ended early, what has no band.
+    pub notes: Vec<String>,
+}
+
+/// Why there is no plot.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlotError {
+    /// The curves cannot be made.
+    #[error(transparent)]
+    Curves(#[from] TableError),
+    /// The letters leave no room for curves.
+    #[error(
+        "a page of {width:.0} × {height:.0} mm has no room for letters of {font_size:.1} pt: give more width and height, or a \
+         smaller font size"
+    )]
+    Page {
+        /// Width of the page in millimetres.
+        width: f64,
+        /// Its height.
+        height: f64,
+        /// Height of the letters in points.
+        font_size: f64,
+    },
+    /// A logarithmic axis has no such place.
+    #[error("a logarithmic axis cannot begin at {from}: needed more than 0")]
+    Start {
+        /// Where it was to begin.
+        from: f64,
+    },
+    /// The part of an axis that was asked for has no curve.
+    #[error("{axis} limits {from},{to}: no curve is there, as they go from {low} to {high}")]
+    Empty {
+        /// `x` or `y`.
+        axis: &'static str,
+        /// Where the axis was to begin.
+        from: f64,
+        /// Where it was to end.
+        to: f64,
+        /// The smallest value of a curve.
+        low: f64,
+        /// The largest.
+        high: f64,
+    },
+}
+
+impl Plot {
+    /// Draws the course of a figure in `runs`.
+    ///
+    /// # Errors
+    /// [`PlotError`] if a name stands for nothing, the page is too small or the limits leave nothing to draw.
+    pub fn of(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
+        let size = page(request)?;
+        let curves = Curves::of(runs, &request.curves)?;
+        let [x, y] = axes(request, curves.loss)?;
+        let drawn_keys = curves.curves.iter().map(|curve| curve.keys.clone());
+        let drawn_keys: Vec<Vec<String>> = drawn_keys.collect();
+        let (legend, styles) = Legend::among(&request.curves.by, &curves.keys, &drawn_keys);
+        let repeating: Vec<String> = legend.iter().filter_map(repeats).collect();
+        let figure = Figure {
+            size,
+            font_size: request.font_size,
+            x,
+            y,
+            legend,
+            curves: curves.curves.iter().zip(styles).map(drawn).collect(),
+        };
+        expect_within(&figure)?;
+        Ok(Self {
+            figure,
+            notes: repeating.into_iter().chain(curves.notes).collect(),
+        })
+    }
+}
+
+/// The size of the page.
+fn page(request: &PlotRequest) -> Result<Size, PlotError> {
+    let width = request.width;
+    let height = request.height.unwrap_or((0.72 * width).min(90.0));
+    let (size, letters) = (Size::millimetres(width, height), request.font_size);
+    match size.width >= 15.0 * letters && size.height >= 10.0 * letters {
+        true => Ok(size),
+        false => Err(PlotError::Page {
+            width,
+            height,
+            font_size: letters,
+        }),
+    }
+}
+
+fn axes(request: &PlotRequest, loss: Loss) -> Result<[Axis; 2], PlotError> {
+    let x = request.curves.x;
+    let x = axis(x.title().to_owned(), unit(x.figure(), loss), request.x)?;
+    let (title, unit) = measured(&request.curves.y, loss);
+    Ok([x, axis(title, unit, request.y)?])
+}
+
+fn axis(title: String, unit: Unit, request: AxisRequest) -> Result<Axis, PlotError> {
+    let AxisRequest {
+        is_logarithmic,
+        limits,
+    } = request;
+    match limits {
+        Some([from, _]) if is_logarithmic && from <= 0.0 => Err(PlotError::Start { from }),
+        limits => Ok(Axis {
+            title,
+            unit,
+            scale: match is_logarithmic {
+                true => Scale::Logarithmic,
+                false => Scale::Linear,
+            },
+            limits,
+        }),
+    }
+}
+
+/// Requires that some curve reaches the part of each axis that was asked for.
+fn expect_within(figure: &Figure) -> Result<(), PlotError> {
+    let points = || figure.curves.iter().flat_map(|curve| &curve.points);
+    let xs: Vec<f64> = points().map(|point| point.x).collect();
+    let ys: Vec<f64> = points().map(|point| point.y).collect();
+    for (name, axis, values) in [("x", &figure.x, xs), ("y", &figure.y, ys)] {
+        let (low, high) = (
+            values.iter().copied().fold(f64::INFINITY, f64::min),
+            values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        );
+        if let Some([from, to]) = axis.limits
+            && low <= high
+            && (high < from || to < low)
+        {
+            return Err(PlotError::Empty {
+                axis: name,
+                from,
+                to,
+                low,
+                high,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The words for a figure of `metrics.jsonl`, and its unit in runs with this `loss`.
+fn measured(name: &str, loss: Loss) -> (String, Unit) {
+    let name_of_it = name.strip_prefix("own.").unwrap_or(name);
+    let words = name_of_it.replace(['_', '.'], " ");
+    let mut letters = words.chars();
+    let title = letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    });
+    (title, unit(name, loss))
+}
+
+fn unit(name: &str, loss: Loss) -> Unit {
+    match FigureKind::of(name) {
+        FigureKind::Share => Unit::Share,
+        FigureKind::Nats => match loss {
+            Loss::CrossEntropy => Unit::Of("nats"),
+            Loss::SquaredError => Unit::Of("½ squared error"),
+            Loss::Various => Unit::Number,
+        },
+        FigureKind::Bytes => Unit::Bytes,
+        FigureKind::Seconds => Unit::Of("s"),
+        FigureKind::Number => Unit::Number,
+    }
+}
+
+/// Says that colours or dashes repeat, if they do.
+fn repeats(legend: &Legend) -> Option<String> {
+    let count = legend.keys.len();
+    let is_coloured = legend
+        .keys
+        .first()
+        .is_some_and(|key| key.style.is_coloured());
+    let (what, most) = match is_coloured {
+        true => ("colours", COLOURS),
+        false => ("dashes", DASHES),
+    };
+    (count > most).then(|| {
+        format!(
+            "{} has {count} values and there are {most} {what}, so {what} repeat: choose among the values by `only`",
+            legend.title
+        )
+    })
+}
+
+fn drawn((curve, style): (&MeanCurve, Style)) -> Curve {
+    let point = |point: &CurvePoint| Point {
+        x: point.x,
+        y: point.mean,
+        low: point.low,
+        high: point.high,
+    };
+    Curve {
+        style,
+        points: curve.points.iter().map(point).collect(),
+    }
+}

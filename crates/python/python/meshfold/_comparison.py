@@ -1,0 +1,111 @@
+"""Tables that compare the settings of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from meshfold._meshfold import Table
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+#: A value of a setting, as a configuration has it; None stands for runs that have no such setting.
+Value = str | int | float | bool | None
+
+
+class Comparison:
+    """A table with a row for each setting, with the mean over its runs. Libraries that read Arrow take it as it is.
+
+    Printed, and in notebooks, it has means with 95 % intervals; accuracies are in per cent. `to_polars` and the others have plain
+    numbers: `n`, `mean`, `sd`, and `low` and `high`, the ends of the interval; accuracies are fractions.
+
+    Attributes:
+        notes: what a reader must know, such as which runs are missing or ended early.
+    """
+
+    def __init__(self, table: Table, markdown: str, latex: str, notes: list[str]) -> None:
+        self.notes = notes
+        self._table, self._markdown, self._latex = table, markdown, latex
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return self._table.column_names
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table as a polars data frame."""
+        return self._table.to_polars()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas data frame; needs pyarrow."""
+        return self._table.to_pandas()
+
+    def to_pyarrow(self) -> pyarrow.Table:
+        """The table as a pyarrow table."""
+        return self._table.to_pyarrow()
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, as people read it."""
+        return self._markdown
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the package booktabs."""
+        return self._latex
+
+    def _repr_markdown_(self) -> str:
+        return self._markdown
+
+    def __repr__(self) -> str:
+        return self._markdown.rstrip("\n")
+
+
+def names(given: str | Sequence[str], what: str) -> list[str]:
+    """One name, or several.
+
+    Raises:
+        TypeError: if they are no names.
+    """
+    found = [given] if isinstance(given, str) else list(given)
+    if not all(isinstance(name, str) for name in found):
+        raise TypeError(f"{what}: found {given!r}, needed the name of a setting, or a list of names")
+    return found
+
+
+def choices(only: Mapping[str, Value | Sequence[Value]] | None) -> list[tuple[str, list[str]]]:
+    """The settings by which runs are chosen, each with the values that are taken, as tables show them."""
+    return [
+        (setting, [text(value) for value in (values if isinstance(values, (list, tuple, set)) else [values])])
+        for setting, values in (only or {}).items()
+    ]
+
+
+def one_of(given: Mapping[str, Any] | None, what: str, example: str) -> tuple[str, str] | None:
+    """The only entry of `given`.
+
+    Raises:
+        TypeError: if there is not one.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or len(given) != 1:
+        raise TypeError(f"{what}: found {given!r}, needed one entry, such as {example}")
+    ((key, value),) = given.items()
+    return key, text(value)
+
+
+def text(value: Any) -> str:
+    """A value as tables show it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

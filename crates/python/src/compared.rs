@@ -1,0 +1,74 @@
+//! Tables that compare the settings of runs.
+
+use meshfold_comparison::{At, Grid, Only, Request, Table as Compared, latex, markdown, records};
+use pyo3::prelude::*;
+
+use crate::arrow::Table;
+use crate::errors::Failure;
+use crate::recorded::Recorded;
+use crate::threads;
+
+/// What a table is to show.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct TableRequest {
+    by: Vec<String>,
+    over: String,
+    only: Vec<(String, Vec<String>)>,
+    best: Option<String>,
+    on: Option<String>,
+    at: Option<String>,
+    metric: String,
+    compare: Option<(String, String)>,
+}
+
+/// The settings of `only`, each with the values that are taken.
+pub(crate) fn chosen(only: Vec<(String, Vec<String>)>) -> Vec<Only> {
+    let only = only.into_iter();
+    only.map(|(field, values)| Only { field, values }).collect()
+}
+
+impl TableRequest {
+    fn request(self) -> Result<Request, Failure> {
+        let at = self.at.map(|at| {
+            let read = at.parse::<At>();
+            read.map_err(|needed| Failure::Argument(format!("at: found {at}, {needed}")))
+        });
+        let at = at.transpose()?.unwrap_or_default();
+        if matches!((&at, &self.compare), (At::Target(_), Some(_))) {
+            return Err(Failure::Argument(
+                "compare: a target is not compared, which not every run may reach".to_owned(),
+            ));
+        }
+        Ok(Request {
+            by: self.by,
+            only: chosen(self.only),
+            over: self.over,
+            best: self.best,
+            on: self.on,
+            at,
+            metric: self.metric,
+            compare: self.compare,
+        })
+    }
+}
+
+/// A table of the runs at `places`, as numbers, as Markdown and as LaTeX, and what a reader must know.
+#[pyfunction]
+pub(crate) fn compare(
+    py: Python<'_>,
+    recorded: &Recorded,
+    places: Vec<usize>,
+    request: TableRequest,
+) -> PyResult<(Table, String, String, Vec<String>)> {
+    let compared = py.detach(|| {
+        let request = request.request()?;
+        let runs = recorded.some(&places)?;
+        let compared = threads::shared(|| Compared::of(&runs, request));
+        let compared = compared.map_err(|error| Failure::Argument(error.to_string()))?;
+        let grid = Grid::of(&compared);
+        let table = Table::of_records(&records(&compared))?;
+        Ok((table, markdown(&grid), latex(&grid), compared.notes))
+    });
+    compared.map_err(|error: Failure| error.raise(py))
+}

@@ -1,0 +1,151 @@
+//! Figures of curves over runs.
+
+use std::path::PathBuf;
+
+use meshfold_comparison::{AxisRequest, Band, CurveRequest, Plot, PlotRequest, Progress};
+use meshfold_experiment::files::whole_file::write_atomically;
+use meshfold_figure::Format;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::compared::chosen;
+use crate::errors::Failure;
+use crate::recorded::Recorded;
+use crate::threads;
+
+/// What a figure is to show.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct FigureRequest {
+    by: Vec<String>,
+    over: String,
+    only: Vec<(String, Vec<String>)>,
+    x: String,
+    y: String,
+    band: Option<String>,
+    log: Vec<String>,
+    x_limits: Option<[f64; 2]>,
+    y_limits: Option<[f64; 2]>,
+    width: f64,
+    height: Option<f64>,
+    font_size: f64,
+}
+
+impl FigureRequest {
+    fn request(self) -> Result<PlotRequest, Failure> {
+        let measure = Progress::ALL.into_iter().find(|way| way.name() == self.x);
+        let names = Progress::ALL.map(Progress::name).join(", ");
+        let x = measure.ok_or_else(|| argument("x", &self.x, &names))?;
+        let band = match self.band.as_deref() {
+            None => Band::None,
+            Some("interval") => Band::Interval,
+            Some("quantiles") => Band::Quantiles,
+            Some("range") => Band::Range,
+            Some(other) => {
+                let needed = "interval, quantiles, range or None";
+                return Err(argument("band", other, needed));
+            }
+        };
+        if let Some(other) = self.log.iter().find(|axis| *axis != "x" && *axis != "y") {
+            return Err(argument("log", other, "x or y"));
+        }
+        let axis = |name: &str, limits| AxisRequest {
+            is_logarithmic: self.log.iter().any(|axis| axis == name),
+            limits,
+        };
+        for (name, limits) in [("x_limits", self.x_limits), ("y_limits", self.y_limits)] {
+            if let Some([from, to]) = limits
+                && !(from < to && from.is_finite() && to.is_finite())
+            {
+                let found = format!("({from}, {to})");
+                let needed = "two numbers, the smaller one first, such as (0.5, 1)";
+                return Err(argument(name, &found, needed));
+            }
+        }
+        Ok(PlotRequest {
+            x: axis("x", self.x_limits),
+            y: axis("y", self.y_limits),
+            curves: CurveRequest {
+                by: self.by,
+                over: self.over,
+                only: chosen(self.only),
+                x,
+                y: self.y,
+                band,
+            },
+            width: self.width,
+            height: self.height,
+            font_size: self.font_size,
+        })
+    }
+}
+
+fn argument(name: &str, found: &str, needed: &str) -> Failure {
+    Failure::Argument(format!("{name}: found {found}, needed {needed}"))
+}
+
+#[doc = documented!("Figure")]
+#[pyclass(name = "Figure", module = "meshfold", frozen)]
+pub(crate) struct PyFigure(Plot);
+
+#[pymethods]
+impl PyFigure {
+    #[doc = documented!("Figure.notes")]
+    #[getter]
+    fn notes(&self) -> Vec<&str> {
+        self.0.notes.iter().map(String::as_str).collect()
+    }
+
+    #[doc = documented!("Figure.svg")]
+    fn svg(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.figure.svg())
+    }
+
+    #[doc = documented!("Figure.save")]
+    #[pyo3(signature = (path, *, dpi=300.0))]
+    fn save(&self, py: Python<'_>, path: PathBuf, dpi: f64) -> PyResult<()> {
+        let format = Format::of(&path).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "save: found {}, needed a name that ends in .svg, .pdf or .png",
+                path.display()
+            ))
+        })?;
+        py.detach(|| {
+            let file = self.0.figure.file(format, dpi);
+            let file = file.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            write_atomically(&path, &file)
+                .map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
+        })
+    }
+
+    /// The figure in notebooks.
+    fn _repr_svg_(&self, py: Python<'_>) -> String {
+        self.svg(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let curves = self.0.figure.curves.len();
+        format!(
+            "<Figure of {curves} curve{}>",
+            if curves == 1 { "" } else { "s" }
+        )
+    }
+}
+
+/// A figure of the runs at `places`.
+#[pyfunction]
+pub(crate) fn plot(
+    py: Python<'_>,
+    recorded: &Recorded,
+    places: Vec<usize>,
+    request: FigureRequest,
+) -> PyResult<PyFigure> {
+    let plot = py.detach(|| {
+        let request = request.request()?;
+        let runs = recorded.some(&places)?;
+        let plot = threads::shared(|| Plot::of(&runs, &request));
+        let plot = plot.map_err(|error| Failure::Argument(error.to_string()))?;
+        Ok(PyFigure(plot))
+    });
+    plot.map_err(|error: Failure| error.raise(py))
+}

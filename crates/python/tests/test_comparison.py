@@ -1,0 +1,114 @@
+"""Tables and figures of runs, beside what the program makes of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import meshfold as mf
+
+Experiment = dict[str, Any]
+
+
+@pytest.fixture
+def runs(experiment: Experiment) -> mf.Runs:
+    """Two overlays, three seeds, and two learning rates of one of them."""
+    several = {**experiment, "name": "several", "sweep": {"grid": {"topology": ["ring", "complete"], "seed": [1, 2, 3]}}}
+    return mf.run(several, progress=False)
+
+
+def said(program: str, *arguments: str) -> str:
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "keywords"),
+    [
+        ([], {}),
+        (["--metric", "test_loss"], {"metric": "test_loss"}),
+        (["--at", "round=3"], {"at": {"round": 3}}),
+        (["--at", "target=0.3"], {"at": {"target": 0.3}}),
+        (["--compare", "topology=ring"], {"compare": {"topology": "ring"}}),
+        (["--only", "topology=complete", "--only", "seed=1,3"], {"only": {"topology": "complete", "seed": [1, 3]}}),
+    ],
+)
+def test_a_table_has_the_numbers_of_the_program(program: str, runs: mf.Runs, options: list[str], keywords: dict[str, Any]) -> None:
+    table = runs.table("topology", **keywords)
+    command = ["table", "runs/several", "--by", "topology", *options, "--format"]
+    wanted = [json.loads(line) for line in said(program, *command, "json").splitlines()]
+    assert table.to_polars().to_dicts() == wanted
+    assert table.column_names == list(wanted[0]) and len(table) == len(wanted)
+    assert table.to_markdown() == said(program, *command, "markdown")
+    assert table.to_latex() == said(program, *command, "latex")
+    assert repr(table) == table.to_markdown().rstrip("\n")
+
+
+def test_a_table_of_some_runs_is_of_these(runs: mf.Runs) -> None:
+    (row,) = runs[:3].table().to_polars().to_dicts()
+    accuracies = [run.summary["last"]["test_accuracy"]["mean"] for run in runs[:3] if run.summary is not None]
+    assert row["n"] == 3 and row["mean"] == pytest.approx(sum(accuracies) / 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda runs: runs.table("topolgy"), "no setting is called `topolgy`; the runs differ in:"),
+        (lambda runs: runs.table(), "differ in topology"),
+        (lambda runs: runs.table("topology", metric="acuracy"), "no figure is called `acuracy`"),
+        (lambda runs: runs.table("topology", at={"rounds": 3}), "at: found rounds=3, needed round=, steps="),
+        (lambda runs: runs.table("topology", only={"topology": "star"}), "star"),
+        (lambda runs: runs.figure("topology", x="hours"), "x: found hours, needed rounds, steps, epochs, examples, bytes, seconds"),
+        (lambda runs: runs.figure("topology", band="all"), "band: found all, needed interval, quantiles, range or None"),
+        (lambda runs: runs.figure("topology", log="z"), "log: found z, needed x or y"),
+        (lambda runs: runs.figure("topology", y_limits=(1, 0)), "y_limits: found (1, 0), needed two numbers, the smaller one first"),
+        (lambda runs: runs.figure("topology", y_limits=(2, 3)), "y limits 2,3: no curve is there"),
+        (lambda runs: runs.figure("topology", width=20), "a page of 20 × 14 mm has no room for letters of 8.0 pt"),
+        (lambda runs: runs.figure("topology", y="acuracy"), "acuracy"),
+        (lambda runs: runs.figure("topology").save("a.gif"), "save: found a.gif, needed a name that ends in .svg, .pdf or .png"),
+        (lambda runs: runs.figure("topology").save("a.png", dpi=0), "an image of 0 × 0 pixels cannot be made"),
+    ],
+)
+def test_names_and_numbers_that_stand_for_nothing_are_told(runs: mf.Runs, make: Any, words: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        make(runs)
+    assert words in str(raised.value)
+
+
+def test_arguments_of_other_kinds_are_told(runs: mf.Runs) -> None:
+    with pytest.raises(TypeError, match="compare: found 'ring', needed one entry, such as"):
+        runs.table("topology", compare="ring")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="by: found"):
+        runs.table([1])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("options", "keywords"),
+    [
+        ([], {}),
+        (["--y", "test_loss", "--log", "y", "--x", "bytes"], {"y": "test_loss", "log": "y", "x": "bytes"}),
+        (["--band", "none", "--y-limits", "0,1", "--width", "120mm"], {"band": None, "y_limits": (0, 1), "width": 120}),
+        (["--band", "quantiles", "--only", "topology=ring", "--font-size", "9pt"], {"band": "quantiles", "only": {"topology": "ring"}, "font_size": 9}),
+    ],
+)
+def test_a_figure_has_the_bytes_of_the_program(program: str, runs: mf.Runs, options: list[str], keywords: dict[str, Any]) -> None:
+    figure = runs.figure("topology", **keywords)
+    for name in ("a.svg", "a.pdf", "a.png"):
+        said(program, "figure", "runs/several", "--by", "topology", *options, "--dpi", "100", "-o", name)
+        Path("mine").mkdir(exist_ok=True)
+        figure.save(f"mine/{name}", dpi=100)
+        assert Path("mine", name).read_bytes() == Path(name).read_bytes(), name
+    assert figure.svg() == figure._repr_svg_() == Path("a.svg").read_text()
+
+
+def test_what_a_reader_must_know_stands_beside(runs: mf.Runs, experiment: Experiment) -> None:
+    assert runs.table("topology").notes == runs.figure("topology").notes == []
+    single = runs[:1].figure("topology")
+    assert repr(single) == "<Figure of 1 curve>"
+    assert any("interval" in note or "band" in note for note in single.notes)
+    with pytest.raises(OSError, match="nowhere"):
+        single.save("nowhere/a.svg")
