@@ -200,6 +200,27 @@ fn every_choice_of_the_examples_is_described() {
     }
 }
 
+/// The program reads all of these.
+#[test]
+fn choices_without_keys_may_be_maps_where_others_have_keys() {
+    let schema = settings_schema();
+    let has_map = |definition: &str, name: &str| {
+        let choices = schema["$defs"][definition]["oneOf"].as_array().unwrap();
+        let mut maps = choices
+            .iter()
+            .filter(|choice| choice["required"] == json!([name]));
+        let content = maps.next().map(|choice| &choice["properties"][name]);
+        content.map(|content| (content["anyOf"][0]["maxProperties"].clone(), maps.count()))
+    };
+    assert_eq!(has_map("Model", "logistic"), Some((json!(0), 0)));
+    assert_eq!(has_map("Model", "lenet"), Some((json!(0), 0)));
+    assert_eq!(has_map("Model", "gn_lenet"), Some((Value::Null, 0)));
+    // Of words alone, none is a map.
+    assert_eq!(has_map("ExampleOrder", "file"), None);
+    let (_, read) = given_and_read("model: {logistic: {}}");
+    assert_eq!(read["model"], "logistic");
+}
+
 #[test]
 fn nothing_of_the_code_is_left_in_the_descriptions() {
     let text = settings_schema().to_string();

@@ -25,7 +25,7 @@ pub(crate) mod qmnist;
 pub(crate) mod reddit;
 pub(crate) mod shakespeare;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use meshfold_own::OwnPart;
 use schemars::JsonSchema;
@@ -176,6 +176,13 @@ impl DatasetConfig {
             true => whole + most.min(summary.train_bytes()),
             false => whole + summary.train_bytes(),
         }
+    }
+
+    /// The setting that names the user's file at `path`, if one does: `file`, or `test.file` where it has the test examples.
+    pub fn setting_of_file(&self, path: &Path, folder: &DataFolder) -> Option<&'static str> {
+        let files = self.dataset().own_files(folder).ok()?;
+        let mut named = files.iter().zip(own_tables::FILE_SETTINGS);
+        named.find_map(|(file, setting)| (file == path).then_some(setting))
     }
 
     /// The files of `csv` and `npz`; none of other datasets.

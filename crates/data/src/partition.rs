@@ -135,9 +135,15 @@ impl Partitioner {
     pub fn check(&self, examples: usize, classes: usize) -> Result<(), PartitionError> {
         self.strategy().form()?;
         match self.clients() {
-            Some(0) => Err(PartitionError::NoClients),
+            Some(0) => Err(PartitionError::NoClients {
+                setting: self.strategy().clients_setting(),
+            }),
             Some(clients) if clients > examples && !self.strategy().limits_clients() => {
-                Err(PartitionError::TooManyClients { clients, examples })
+                Err(PartitionError::TooManyClients {
+                    clients,
+                    examples,
+                    setting: self.strategy().clients_setting(),
+                })
             }
             _ => self.strategy().check(examples, classes),
         }
@@ -176,6 +182,11 @@ impl Partitioner {
 trait Strategy {
     /// Number of clients `N`, if it does not depend on the examples.
     fn clients(&self) -> Option<usize>;
+
+    /// The setting that says how many clients there are.
+    fn clients_setting(&self) -> &'static str {
+        "clients"
+    }
 
     /// A short description.
     fn label(&self) -> String;

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, value_parser};
+use meshfold_data::{DatasetSummary, Input};
 use meshfold_experiment::{
     OverRanks, Own, PlanSummary, RunPlan, brief, plan_elsewhere, plan_on, plan_without_data,
     warnings,
@@ -76,6 +77,7 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
     }
     table.print()?;
     explain_lambda(&plans)?;
+    print_datasets(&plans)?;
     if let Some(ranks) = ranks {
         let over = plans.iter().map(|plan| (plan, over(plan, ranks)));
         print_over_ranks(over, ranks)?;
@@ -110,6 +112,36 @@ struct Line<'a> {
     summary: PlanSummary<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     over_ranks: Option<OverRanks>,
+}
+
+/// How many examples the datasets have, and what they look like: a line for each dataset.
+fn print_datasets(plans: &[RunPlan]) -> Result<(), Failure> {
+    let mut told: Vec<String> = Vec::new();
+    for plan in plans {
+        let line = dataset_line(plan.config.dataset.name(), &plan.dataset);
+        if !told.contains(&line) {
+            writeln!(std::io::stdout().lock(), "{line}")?;
+            told.push(line);
+        }
+    }
+    Ok(())
+}
+
+/// `glyphs: 600 training and 100 test examples of 1 × 28 × 28 numbers in 10 classes`.
+fn dataset_line(name: &str, dataset: &DatasetSummary) -> String {
+    let (train, test) = (count(dataset.train() as u64), count(dataset.test() as u64));
+    let classes = count(dataset.classes() as u64);
+    let examples = match dataset.input() {
+        Input::Numbers(shape) if (shape.channels, shape.height) == (1, 1) => {
+            format!("{} numbers in {classes} classes", count(shape.width as u64))
+        }
+        Input::Numbers(shape) => {
+            let (channels, height, width) = (shape.channels, shape.height, shape.width);
+            format!("{channels} × {height} × {width} numbers in {classes} classes")
+        }
+        Input::Tokens { window } => format!("{} of {classes} tokens", count(window as u64)),
+    };
+    format!("{name}: {train} training and {test} test examples of {examples}")
 }
 
 /// What each run would be like over `ranks` ranks.

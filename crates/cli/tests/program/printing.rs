@@ -35,6 +35,8 @@ fn a_plan_has_one_object_for_each_run() {
     let expected = [
         "id",
         "label",
+        "example_shape",
+        "classes",
         "clients",
         "rows",
         "parameters",
@@ -53,6 +55,8 @@ fn a_plan_has_one_object_for_each_run() {
             (&10.into(), &7_850.into())
         );
         assert_eq!(plan["local_steps_per_round"].as_f64(), Some(30.0));
+        assert_eq!(plan["example_shape"].to_string(), "[1,28,28]");
+        assert_eq!(plan["classes"], 10);
     }
     assert_eq!(plans[0]["bytes_per_round"], 20 * 4 * 7_850);
     assert_eq!(plans[1]["label"], "topology=ring, seed=2");
@@ -67,6 +71,7 @@ fn a_plan_for_people_shows_every_value_that_is_not_written() {
     for part in [
         "steps/round",
         "λ",
+        "test examples of 1 × 28 × 28 numbers in 10 classes",
         "7,850",
         "628.00 kB",
         "momentum: 0.9",

@@ -61,6 +61,9 @@ pub(crate) fn inside(
     }
 }
 
+/// The settings that name the user's files, in the order of [`files`].
+pub(crate) const FILE_SETTINGS: [&str; 2] = ["file", "test.file"];
+
 /// The paths of the user's table `file` and, if it has one of its own, of the `test` examples, both [`inside`] the folders.
 pub(crate) fn files(
     dataset: &'static str,
@@ -68,8 +71,8 @@ pub(crate) fn files(
     test: Option<&str>,
     folder: &DataFolder,
 ) -> Result<Vec<PathBuf>, DataError> {
-    let test = test.map(|test| ("test.file", test));
-    let all = [("file", file)].into_iter().chain(test);
+    let names = [file].into_iter().chain(test);
+    let all = FILE_SETTINGS.into_iter().zip(names);
     all.map(|(setting, name)| inside(dataset, setting, name, folder))
         .collect()
 }

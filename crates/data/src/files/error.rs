@@ -292,6 +292,16 @@ impl DataError {
         }
     }
 
+    /// The file whose content is wrong, or that cannot be read.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Malformed { path, .. } | Self::Table { path, .. } | Self::Io { path, .. } => {
+                Some(path)
+            }
+            _ => None,
+        }
+    }
+
     /// Checks that `setting` of `dataset` is in `range`.
     pub(crate) fn expect_between(
         dataset: &'static str,

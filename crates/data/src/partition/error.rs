@@ -7,7 +7,10 @@ use thiserror::Error;
 pub enum PartitionError {
     /// No client to deal to.
     #[error("partition: 0 clients, at least 1 needed")]
-    NoClients,
+    NoClients {
+        /// The setting that says how many there are.
+        setting: &'static str,
+    },
     /// Not every client could have an example.
     #[error(
         "partition: {clients} clients but only {examples} training examples; at most {examples} clients"
@@ -17,6 +20,8 @@ pub enum PartitionError {
         clients: usize,
         /// Examples there are.
         examples: usize,
+        /// The setting that says how many clients there are.
+        setting: &'static str,
     },
     /// Not every shard could have an example.
     #[error(

@@ -49,6 +49,13 @@ impl Strategy for Explicit {
         Some(counts.or(sizes).unwrap_or(0))
     }
 
+    fn clients_setting(&self) -> &'static str {
+        match self.counts {
+            Some(_) => "counts",
+            None => "sizes",
+        }
+    }
+
     fn label(&self) -> String {
         let given = if self.counts.is_some() {
             "counts"
@@ -86,10 +93,7 @@ impl Strategy for Explicit {
                     label,
                     asked,
                     available: group.len(),
-                    setting: match self.counts {
-                        Some(_) => "counts",
-                        None => "sizes",
-                    },
+                    setting: self.clients_setting(),
                 });
             }
             if self.order == ExampleOrder::Shuffled {

@@ -31,7 +31,7 @@ impl Partition {
     /// As [`new`](Self::new).
     pub(super) fn of_shards(shards: Vec<Shard>, examples: usize) -> Result<Self, PartitionError> {
         if shards.is_empty() {
-            return Err(PartitionError::NoClients);
+            return Err(PartitionError::NoClients { setting: "clients" });
         }
         let mut taken = Taken::none_of(examples);
         for (client, shard) in shards.iter().enumerate() {

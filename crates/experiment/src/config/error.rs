@@ -8,7 +8,7 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 
 use crate::config::brief::{bounded, brief};
 use crate::config::correction;
-use crate::config::excerpt::Excerpt;
+use crate::config::excerpt::{Excerpt, line_number};
 use crate::config::fault::ConfigFault;
 use crate::config::place::Place;
 use crate::config::source::ExperimentSource;
@@ -44,6 +44,8 @@ struct Marked {
     /// Bytes of the text.
     place: Range<usize>,
     excerpt: Excerpt,
+    /// The alias that stands for it, with its line, if one does.
+    alias: Option<(String, usize)>,
 }
 
 impl ConfigFault {
@@ -67,11 +69,12 @@ impl ConfigFault {
     ) -> ConfigError {
         let place = place.map(|place| {
             let (name, text) = source.named(place);
-            let order = place.text;
+            let (order, alias) = (place.text, place.alias);
             let start = place.start.min(text.len());
             let place = start..(start + place.length).min(text.len());
             Marked {
                 excerpt: Excerpt::new(&name, &text, place.clone()),
+                alias: alias.map(|alias| (written_alias(&text, alias), line_number(&text, alias))),
                 text,
                 order,
                 place,
@@ -218,11 +221,16 @@ impl Diagnostic for ConfigError {
             ConfigFault::WrongType { found, .. } => correction::elsewhere(&self.0.path, found),
             _ => None,
         };
-        let help = match (fault.help().or_else(elsewhere).map(bounded), run) {
-            (Some(help), Some(run)) => format!("{help}\n{run}"),
-            (help, run) => help.or(run)?,
-        };
-        Some(Box::new(help))
+        let alias = self
+            .0
+            .place
+            .as_ref()
+            .and_then(|marked| marked.alias.as_ref());
+        let alias =
+            alias.map(|(alias, line)| format!("{} in line {line} stands for it", brief(alias)));
+        let help = fault.help().or_else(elsewhere).map(bounded);
+        let help: Vec<String> = [help, alias, run].into_iter().flatten().collect();
+        (!help.is_empty()).then(|| Box::new(help.join("\n")) as Box<dyn Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -237,6 +245,13 @@ impl Diagnostic for ConfigError {
     }
 }
 
+/// The alias at byte `start` of `text`, as it is written: `*name`, or `<<` if it merges a map.
+fn written_alias(text: &str, start: usize) -> String {
+    let rest = text.get(start..).unwrap_or_default();
+    let ends = |letter: char| letter.is_whitespace() || ",[]{}:".contains(letter);
+    format!("`{}`", &rest[..rest.find(ends).unwrap_or(rest.len())])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +263,7 @@ mod tests {
             text: 0,
             start: 16,
             length: 3,
+            alias: None,
         };
         let fault = ConfigFault::WrongType {
             found: "the text \"ten\"".to_owned(),

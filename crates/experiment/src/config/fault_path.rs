@@ -34,12 +34,6 @@ pub(crate) fn of_model(error: &EngineError, choice: &str) -> String {
 pub(crate) fn of_partition(error: &PartitionError, choice: &str) -> String {
     let setting = match error {
         PartitionError::Setting { setting, .. } => return format!("partition.{setting}"),
-        PartitionError::NoClients | PartitionError::TooManyClients { .. }
-            if choice == "explicit" =>
-        {
-            "counts"
-        }
-        PartitionError::NoClients | PartitionError::TooManyClients { .. } => "clients",
         PartitionError::TooManyShards { .. } => "per_client",
         PartitionError::Dirichlet { .. } => "alpha",
         PartitionError::ExplicitRows { table, .. } => table,
@@ -47,7 +41,9 @@ pub(crate) fn of_partition(error: &PartitionError, choice: &str) -> String {
         | PartitionError::ExplicitSum { table, client, .. } => {
             return format!("partition.{choice}.{table}.{client}");
         }
-        PartitionError::NotEnough { setting, .. } => setting,
+        PartitionError::NoClients { setting }
+        | PartitionError::TooManyClients { setting, .. }
+        | PartitionError::NotEnough { setting, .. } => setting,
         PartitionError::LabelTooSmall { .. } | PartitionError::TooFewOwners { .. } => "clients",
         _ => return format!("partition.{choice}"),
     };

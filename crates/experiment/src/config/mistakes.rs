@@ -128,6 +128,7 @@ fn way_to(error: &ConfigError) -> Vec<String> {
         text: 0,
         start: 0,
         length: 0,
+        alias: None,
     };
     let mut way = match error.path() {
         "" => Vec::new(),

@@ -47,6 +47,7 @@ pub(crate) fn apply_one(
         text: index,
         start: 0,
         length: text.len(),
+        alias: None,
     };
     let form = || ConfigFault::OverrideForm(text.to_owned()).at(source, Some(whole), "");
     let (path, yaml) = text.split_once('=').ok_or_else(form)?;
@@ -59,6 +60,7 @@ pub(crate) fn apply_one(
             text: index,
             start,
             length: yaml.len(),
+            alias: None,
         });
         ConfigFault::Syntax(unread.message).at(source, Some(place), path)
     })?;
@@ -66,6 +68,7 @@ pub(crate) fn apply_one(
         text: index,
         start: 0,
         length: path.len(),
+        alias: None,
     };
     set(tree, &parts(path, path_place), value, source)?;
     Ok((path.to_owned(), path_place))

@@ -9,4 +9,6 @@ pub(crate) struct Place {
     pub(crate) start: usize,
     /// Number of bytes.
     pub(crate) length: usize,
+    /// First byte of the alias (`*name`) that stands for it in the same text, if one does.
+    pub(crate) alias: Option<usize>,
 }

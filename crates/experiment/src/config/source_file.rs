@@ -50,6 +50,7 @@ fn not_utf8(path: &Path, error: &FromUtf8Error) -> ConfigError {
         text: 0,
         start: offset,
         length: char::REPLACEMENT_CHARACTER.len_utf8(),
+        alias: None,
     };
     let shown = ExperimentSource::new(path, String::from_utf8_lossy(bytes));
     fault.at(&shown, Some(place), "")

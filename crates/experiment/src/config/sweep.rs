@@ -437,6 +437,7 @@ mod tests {
             text: 1,
             start: 0,
             length: 1,
+            alias: None,
         };
         let sweep = |yaml: &str| {
             let tree = Node::read(yaml, 0, 0).expect("the test is YAML");

@@ -55,7 +55,7 @@ impl Node {
         let read: Result<Spanned<Raw>, _> = serde_yaml::from_str_with_options(yaml, options);
         let place = |location: Location| placed(location, yaml, text, start);
         match read {
-            Ok(raw) => Ok(Self::of(raw, &place)),
+            Ok(raw) => Ok(Self::of(raw, None, &place)),
             Err(error) => {
                 let error = error.without_snippet();
                 let mark = error.location().map(place);
@@ -68,6 +68,7 @@ impl Node {
                             text,
                             start: start + at,
                             length: 1,
+                            alias: None,
                         }),
                     },
                     None => Unread {
@@ -79,29 +80,37 @@ impl Node {
         }
     }
 
-    fn of(raw: Spanned<Raw>, place: &impl Fn(Location) -> Place) -> Self {
+    /// The value of `raw`, which stands in what the alias at byte `alias` stands for, if there is one.
+    fn of(raw: Spanned<Raw>, alias: Option<usize>, place: &impl Fn(Location) -> Place) -> Self {
+        let alias = alias_of(raw.referenced, raw.defined, place).or(alias);
         let value = match raw.value {
             Raw::Leaf(value) => value,
             Raw::List(items) => Value::List(
                 items
                     .into_iter()
-                    .map(|item| Self::of(item, place))
+                    .map(|item| Self::of(item, alias, place))
                     .collect(),
             ),
             Raw::Map(entries) => Value::Map(
                 entries
                     .into_iter()
                     .map(|(key, value)| Entry {
-                        key_place: place(key.defined),
+                        key_place: Place {
+                            alias: alias_of(key.referenced, key.defined, place).or(alias),
+                            ..place(key.defined)
+                        },
                         key: key.value,
-                        value: Self::of(value, place),
+                        value: Self::of(value, alias, place),
                     })
                     .collect(),
             ),
         };
         Self {
             value,
-            place: place(raw.defined),
+            place: Place {
+                alias,
+                ..place(raw.defined)
+            },
         }
     }
 
@@ -262,6 +271,15 @@ impl fmt::Display for Node {
     }
 }
 
+/// First byte of the alias through which what is `defined` elsewhere is `referenced`, if it is.
+fn alias_of(
+    referenced: Location,
+    defined: Location,
+    place: &impl Fn(Location) -> Place,
+) -> Option<usize> {
+    (referenced != defined).then(|| place(referenced).start)
+}
+
 /// The place of a location in `yaml`, which begins at byte `start` of its text.
 fn placed(location: Location, yaml: &str, text: usize, start: usize) -> Place {
     let span = location.span();
@@ -279,6 +297,7 @@ fn placed(location: Location, yaml: &str, text: usize, start: usize) -> Place {
         text,
         start: start + first.min(yaml.len()),
         length: length.min(yaml.len().saturating_sub(first)),
+        alias: None,
     }
 }
 

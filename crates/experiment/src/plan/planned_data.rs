@@ -101,11 +101,21 @@ impl<'a> PlannedData<'a> {
         }
         let known = self.known(&run.config.dataset);
         let known = known.map_err(|error| {
-            let path = fault_path::of_dataset(&error, run.choice("dataset"));
+            let path = self.path_at_fault(run, &error);
             run.error(error, &path)
         })?;
         self.outlines.insert(dataset.to_owned(), known.clone());
         Ok(known)
+    }
+
+    /// The dotted path of the setting of `run` that is to blame for what its dataset lacks: the one that names the file, if one does.
+    fn path_at_fault(&self, run: &Resolved<'_>, error: &DataError) -> String {
+        let choice = run.choice("dataset");
+        let of_file = |file| run.config.dataset.setting_of_file(file, self.folder);
+        match error.file().and_then(of_file) {
+            Some(setting) => format!("dataset.{choice}.{setting}"),
+            None => fault_path::of_dataset(error, choice),
+        }
     }
 
     /// What the files of `dataset` say of it, or its makers where files are missing and that is enough.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshfold_algorithms::Rows;
-use meshfold_data::{DatasetSummary, OwnFiles, Partition};
+use meshfold_data::{DatasetSummary, Input, OwnFiles, Partition};
 use meshfold_engine::Network;
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
@@ -78,6 +78,10 @@ pub struct PlanSummary<'a> {
     pub id: &'a str,
     /// See [`RunPlan::label`].
     pub label: String,
+    /// Sizes of an example: channels, height and width of numbers, or the tokens of a text.
+    pub example_shape: Vec<usize>,
+    /// Number of classes `C`.
+    pub classes: usize,
     /// See [`RunPlan::clients`].
     pub clients: usize,
     /// Number of rows `R`.
@@ -139,6 +143,11 @@ impl RunPlan {
         PlanSummary {
             id: &self.id,
             label: self.label(),
+            example_shape: match self.dataset.input() {
+                Input::Numbers(shape) => vec![shape.channels, shape.height, shape.width],
+                Input::Tokens { window } => vec![window],
+            },
+            classes: self.dataset.classes(),
             clients: self.clients,
             rows: self.rows.count,
             parameters: self.parameters,

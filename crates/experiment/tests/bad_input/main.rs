@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod aliases;
+mod data_files;
 mod hints;
 mod lists;
 mod long_texts;

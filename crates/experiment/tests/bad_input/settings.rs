@@ -268,13 +268,17 @@ fn partitions_that_cannot_be_dealt_point_at_their_setting() {
         "{seen:?}"
     );
     let none = "partition: 0 clients, at least 1 needed";
-    expect(
-        &with("partition", "partition: {iid: {clients: 0}}"),
-        none,
-        3,
-        "0",
-        "",
-    );
+    for (partition, marked) in [
+        ("partition: {iid: {clients: 0}}", "0"),
+        ("partition: {explicit: {counts: []}}", "counts"),
+        ("partition: {explicit: {sizes: [], ratios: []}}", "sizes"),
+    ] {
+        expect(&with("partition", partition), none, 3, marked, "");
+    }
+    let (each, ratio) = (vec!["0.001"; 601].join(", "), vec!["[1]"; 601].join(", "));
+    let many = format!("partition: {{explicit: {{ratios: [{ratio}], sizes: [{each}]}}}}");
+    let clients = "partition: 601 clients but only 600 training examples; at most 600 clients";
+    expect(&with("partition", &many), clients, 3, "sizes", "");
     let seen = refused(&with("dataset", "dataset: {glyphs: {train: 0}}"));
     assert_eq!((seen.line, seen.marked.as_str()), (2, "0"), "{seen:?}");
 }

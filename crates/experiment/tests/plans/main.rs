@@ -75,6 +75,8 @@ fn the_summary_has_exactly_the_keys_that_are_promised() {
     let promised = [
         "id",
         "label",
+        "example_shape",
+        "classes",
         "clients",
         "rows",
         "parameters",

@@ -59,10 +59,11 @@ pub(super) fn choices(schema: &Value) -> Vec<(&str, &Value)> {
     named.collect()
 }
 
-/// What the choice `name` holds, without the `null` that stands for nothing.
+/// What the choice `name` holds, without the `null` that stands for nothing; `None` if it has no keys.
 pub(super) fn content<'a>(name: &str, choice: &'a Value) -> Option<&'a Value> {
     let content = choice["properties"].get(name)?;
-    Some(content["anyOf"].get(0).unwrap_or(content))
+    let content = content["anyOf"].get(0).unwrap_or(content);
+    (content["maxProperties"] != 0).then_some(content)
 }
 
 /// What `schema` takes: `number`, `list of whole numbers`, or a link to what describes it.
