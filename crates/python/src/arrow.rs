@@ -45,11 +45,17 @@ impl Table {
 }
 
 impl Table {
-    /// Rows of plain values, all with the same keys: numbers, text or null.
+    /// Rows of plain values: numbers, text or null. What a row lacks is null.
     pub(crate) fn of_records(records: &[Map<String, Value>]) -> Result<Self, Failure> {
-        let names: Vec<&String> = records.first().into_iter().flat_map(Map::keys).collect();
+        let mut names: Vec<&String> = Vec::new();
+        for name in records.iter().flat_map(Map::keys) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let column = |name: &&String| {
-            let values: Vec<&Value> = records.iter().map(|record| &record[*name]).collect();
+            let values = records.iter().map(|record| record.get(*name));
+            let values: Vec<&Value> = values.map(|value| value.unwrap_or(&Value::Null)).collect();
             let array = of_values(&values);
             let field = Field::new(name.as_str(), array.data_type().clone(), true);
             (field, array)

@@ -56,6 +56,8 @@ mod _meshfold {
     #[pymodule_export]
     use crate::recorded::Recorded;
     #[pymodule_export]
+    use crate::running::plan;
+    #[pymodule_export]
     use crate::running::run;
 
     /// Parameters of a row begin at multiples of so many numbers.

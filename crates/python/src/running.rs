@@ -16,8 +16,9 @@ use meshfold_experiment::{
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::arrow::Table;
 use crate::errors::Failure;
 use crate::events::{Event, Stop};
 use crate::gate;
@@ -163,6 +164,38 @@ impl Planned {
         };
         self.plans.iter().zip(&self.stops).map(about).collect()
     }
+}
+
+/// What the runs of the experiment that `request` names would be like, a row for each, and warnings. Nothing is carried out.
+#[pyfunction]
+pub(crate) fn plan(py: Python<'_>, request: Request) -> PyResult<(Table, Vec<String>)> {
+    warned::listen();
+    let planned = py.detach(|| threads::shared(|| request.plan()));
+    let mut told = warned::take();
+    let planned = planned.map_err(|error| error.raise(py))?;
+    told.extend(warnings(&planned.plans));
+    let rows: Vec<Map<String, Value>> = planned.plans.iter().map(row).collect();
+    let table = Table::of_records(&rows).map_err(|error| error.raise(py))?;
+    Ok((table, told))
+}
+
+/// The facts of a run that are numbers or texts, with its settings in the sweep.
+fn row(plan: &RunPlan) -> Map<String, Value> {
+    let summary = serde_json::to_value(plan.summary()).unwrap_or_default();
+    let facts = summary.as_object().cloned().unwrap_or_default();
+    let is_plain = |value: &Value| !value.is_array() && !value.is_object();
+    let mut row = Map::new();
+    for name in ["id", "label"] {
+        row.insert(name.to_owned(), facts[name].clone());
+    }
+    row.extend(plan.settings());
+    row.insert("rounds".to_owned(), plan.config.rounds.into());
+    let others = facts
+        .into_iter()
+        .filter(|(name, value)| is_plain(value) && !row.contains_key(name));
+    let others: Vec<(String, Value)> = others.collect();
+    row.extend(others);
+    row
 }
 
 /// Carries out the experiment that `request` names. `planned(runs, warnings)` is called before the runs begin, and

@@ -320,3 +320,23 @@ def test_a_single_run_brings_the_tables_of_its_sweep_up_to_date(experiment: Expe
     table.write_bytes(b"")
     mf.run({**experiment, "sweep": None}, progress=False)
     assert table.stat().st_size > 0
+
+
+def test_a_plan_has_the_facts_of_the_program(experiment: dict[str, Any], program: str, tmp_path: Path) -> None:
+    file = tmp_path / "experiment.yaml"
+    file.write_text(json.dumps(experiment))
+    said = subprocess.run([program, "plan", str(file), "--json"], capture_output=True, text=True, check=True).stdout
+    wanted = [json.loads(line) for line in said.splitlines()]
+    table = mf.plan(experiment, set={"rounds": 5})
+    rows = table.to_polars().to_dicts()
+    assert [row["topology"] for row in rows] == ["ring", "ring", "complete", "complete"]
+    assert [row["seed"] for row in rows] == [1, 2, 1, 2]
+    assert all(row["rounds"] == 5 for row in rows)
+    for row, facts in zip(rows, wanted, strict=True):
+        for key in ("id", "label", "clients", "parameters", "memory_bytes", "local_steps_per_round", "bytes_per_round", "lambda"):
+            assert row[key] == facts[key], key
+    assert not Path("runs").exists(), "nothing was carried out"
+    with pytest.raises(mf.ConfigError, match="topolgy"):
+        mf.plan({**experiment, "topolgy": "ring"})
+    with pytest.warns(mf.MeshfoldWarning):
+        mf.plan({**experiment, "stragglers": {"share": 0.5}, "network": {"links": {"node_capacitated": {"upload": 1000}}}})

@@ -21,7 +21,7 @@ from meshfold._jax_models import jax_model
 from meshfold._models import model
 from meshfold._own import KeyFault, Method
 from meshfold._parts import dataset, overlay, partition, weights
-from meshfold._run import run
+from meshfold._run import plan, run
 from meshfold._run_info import RunInfo
 from meshfold._runs import Overlay, Partition, Run, Runs, read
 from meshfold._torch_models import torch_model
@@ -55,6 +55,7 @@ __all__ = [
     "model",
     "overlay",
     "partition",
+    "plan",
     "read",
     "run",
     "torch_model",

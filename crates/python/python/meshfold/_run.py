@@ -14,6 +14,7 @@ from typing import Any, SupportsIndex
 
 from meshfold import _meshfold, _own
 from meshfold._errors import MeshfoldError, MeshfoldWarning, RunFailed
+from meshfold._meshfold import Table
 from meshfold._parts import Collector
 from meshfold._progress import Progress
 from meshfold._run_info import RunInfo
@@ -95,26 +96,21 @@ def run(
         RunFailed: if runs failed; the others were carried out.
     """
     session = _Session([*callbacks, *([] if on_record is None else [on_record])], progress)
-    collector = Collector()
-    request = {
-        **_source(experiment, collector),
-        "overrides": [
-            f"{path}={json.dumps(collector.plain(value, path))}" for path, value in (set or {}).items()
-        ],
+    request = _request(
+        experiment,
+        set=set,
+        data=data,
+        device=device,
+        threads=threads,
+        cpu=cpu,
         # The working folder may have changed when the results are read.
-        "results": os.path.abspath(fspath(results)),
-        "data": None if data is None else fspath(data),
-        "device": _text("device", device, "a device such as 'cpu'"),
-        "threads": _count("threads", threads, "all cores"),
-        "cpu": None if cpu is None else _text("cpu", cpu, "an instruction set such as 'avx2'"),
-        "at_once": _count("at_once", at_once, "as many as cores and memory allow"),
-        "again": again,
-        "awaited": session.is_awaited,
-        "part": None if part is None else _text("part", part, "a part such as '3/16'"),
-        "only": None if only is None else [_text("only", id, "ids of runs") for id in ([only] if isinstance(only, str) else only)],
-        "own": _own.classes(),
-        "parts": collector.parts,
-    }
+        results=os.path.abspath(fspath(results)),
+        at_once=_count("at_once", at_once, "as many as cores and memory allow"),
+        again=again,
+        awaited=session.is_awaited,
+        part=None if part is None else _text("part", part, "a part such as '3/16'"),
+        only=None if only is None else [_text("only", id, "ids of runs") for id in ([only] if isinstance(only, str) else only)],
+    )
     try:
         unwritten = _meshfold.run(request, session.planned, session.happened)
     finally:
@@ -123,6 +119,77 @@ def run(
     if unwritten is not None:
         warnings.warn(f"the runs are done, but what compares them could not be written: {unwritten}", MeshfoldWarning, stacklevel=2)
     return runs
+
+
+def plan(
+    experiment: str | PathLike[str] | Mapping[str, Any],
+    *,
+    set: Mapping[str, Any] | None = None,
+    data: str | PathLike[str] | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    cpu: str | None = None,
+) -> Table:
+    """What the runs of an experiment would be like: checks everything that can be checked before, and carries out nothing.
+
+        mf.plan("first.yaml").to_polars()
+
+    The table has a row for each run: its id, the settings that the sweep varies, `rounds`, `clients`, `rows`, `parameters`,
+    `memory_bytes`, `local_steps_per_round`, `bytes_per_round`, `multiply_adds` and `lambda`. What `run` would warn of is warned of.
+
+    Args:
+        experiment: as for `run`.
+        set: as for `run`.
+        data: as for `run`.
+        device: as for `run`.
+        threads: as for `run`.
+        cpu: as for `run`.
+
+    Raises:
+        ConfigError: if the experiment has a mistake.
+        DataError, DeviceError: if a dataset or a device is missing.
+    """
+    table, told = _meshfold.plan(_request(experiment, set=set, data=data, device=device, threads=threads, cpu=cpu))
+    for warning in told:
+        warnings.warn(warning, MeshfoldWarning, stacklevel=2)
+    return table
+
+
+def _request(
+    experiment: str | PathLike[str] | Mapping[str, Any],
+    *,
+    set: Mapping[str, Any] | None,
+    data: str | PathLike[str] | None,
+    device: str,
+    threads: int | None,
+    cpu: str | None,
+    results: str = "runs",
+    at_once: int | None = None,
+    again: bool = False,
+    awaited: bool = False,
+    part: str | None = None,
+    only: list[str] | None = None,
+) -> dict[str, Any]:
+    """What the compiled part is asked for."""
+    collector = Collector()
+    return {
+        **_source(experiment, collector),
+        "overrides": [
+            f"{path}={json.dumps(collector.plain(value, path))}" for path, value in (set or {}).items()
+        ],
+        "data": None if data is None else fspath(data),
+        "device": _text("device", device, "a device such as 'cpu'"),
+        "threads": _count("threads", threads, "all cores"),
+        "cpu": None if cpu is None else _text("cpu", cpu, "an instruction set such as 'avx2'"),
+        "results": results,
+        "at_once": at_once,
+        "again": again,
+        "awaited": awaited,
+        "part": part,
+        "only": only,
+        "own": _own.classes(),
+        "parts": collector.parts,
+    }
 
 
 def _source(
