@@ -139,15 +139,14 @@ impl Weights {
         self.spec().label()
     }
 
-    /// Whether weights go by the examples that nodes hold.
+    /// Whether weights may go by the examples that nodes hold.
     #[must_use]
     pub fn read_examples(&self) -> bool {
         self.spec().read_examples()
     }
 
     /// Whether weights are drawn one by one.
-    #[must_use]
-    pub fn are_drawn(&self) -> bool {
+    pub(crate) fn are_drawn(&self) -> bool {
         self.spec().are_drawn()
     }
 
@@ -213,8 +212,12 @@ mod tests {
 
     #[test]
     fn what_weights_say_of_themselves_holds() {
-        let complete = Overlay::from_edges(3, [(0, 1), (0, 2), (1, 2)]).unwrap();
-        let complete = complete.with_examples(vec![1, 2, 3]).unwrap();
+        let pairs = |nodes: u32| (0..nodes).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let examples: Vec<u64> = (1..=8).collect();
+        let complete = Overlay::from_edges(8, pairs(8)).unwrap();
+        let complete = complete.with_examples(examples.clone()).unwrap();
+        let without_one = Overlay::from_edges(8, pairs(7)).unwrap();
+        let without_one = without_one.with_examples(examples).unwrap();
         let path = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
         let path = path.with_examples(vec![1, 2, 3]).unwrap();
         let other_examples = path.clone().with_examples(vec![3, 2, 2]).unwrap();
@@ -236,6 +239,11 @@ mod tests {
             assert_eq!(weights.are_drawn(), rng.get_word_pos() > 0, "{text}");
             let others = weights.matrix(&other_examples).unwrap();
             assert_eq!(weights.read_examples(), matrix != others, "{text}");
+            let whole = weights.matrix(&complete).unwrap();
+            let left = weights.surviving(&complete, &whole, &without_one).unwrap();
+            // A row of so many weights, and one weight for each node.
+            let is_shared = left.stored_weights() <= 2 * complete.nodes();
+            assert_eq!(weights.share_a_row_after_failures(), is_shared, "{text}");
         }
     }
 

@@ -148,8 +148,10 @@ pub(crate) struct Built {
     pub(crate) members: Vec<bool>,
     /// What the others do.
     pub(crate) outside: Outside,
-    /// Whether anything was drawn.
-    drawn: bool,
+    /// Whether edges were drawn.
+    drew_edges: bool,
+    /// Whether weights were drawn.
+    drew_weights: bool,
 }
 
 /// Builds the overlay of `round` before failures, with its weights.
@@ -170,7 +172,8 @@ pub(crate) fn built(
     let mut shares = OverlayDraws::of(topology, population, round).weights();
     let matrix = weights.draw(&overlay, &mut shares)?;
     Ok(Built {
-        drawn: edges.get_word_pos() + shares.get_word_pos() > 0,
+        drew_edges: edges.get_word_pos() > 0,
+        drew_weights: shares.get_word_pos() > 0,
         overlay,
         matrix,
         members: snapshot.members,
@@ -293,7 +296,7 @@ impl Overlays {
             .map_err(|fault| run.error(fault, "topology"))?;
         let built = built(&topology, &weights, population, 1).map_err(|error| blame(run, error))?;
         let of_shards = topology.reads_labels() || weights.read_examples();
-        let fixed = !(built.drawn || of_shards || topology.varies());
+        let fixed = !(built.drew_edges || built.drew_weights || of_shards || topology.varies());
         let key = fingerprint(&topology, &weights, &built, population);
         if let Some(known) = self.by_edges.get(&key) {
             return Ok(Some(Arc::clone(known)));
@@ -315,7 +318,7 @@ fn fingerprint(
     built: &Built,
     population: &Population,
 ) -> String {
-    let seed = (topology.varies() || weights.are_drawn()).then_some(population.overlay_seed);
+    let seed = (topology.varies() || built.drew_weights).then_some(population.overlay_seed);
     let examples = weights.read_examples().then(|| population.examples());
     let nodes = built.overlay.nodes();
     let groups = built.overlay.groups();

@@ -40,7 +40,7 @@ const TOLERANCE: f64 = 1e-9;
 
 impl WeightsSpec for OwnPart<dyn OwnWeights> {
     // They may have any form where the overlay is complete. They may draw, too, but memory is planned as if they did not.
-    usual!(each_held, not_drawn, ignore_examples, no_list);
+    usual!(each_held, not_drawn, no_list);
 
     fn label(&self) -> String {
         self.part()
@@ -71,6 +71,11 @@ impl WeightsSpec for OwnPart<dyn OwnWeights> {
 
     fn suit_directed(&self) -> bool {
         false
+    }
+
+    /// They may: the overlay knows them.
+    fn read_examples(&self) -> bool {
+        true
     }
 
     fn after_failures(&self) -> AfterFailures {
