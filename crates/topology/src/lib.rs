@@ -54,8 +54,8 @@ pub use topology::{
     BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,
     HistogramNoise, InterClique, Leaders, Members, NoiseScale, OnePeer, Outside, OverlayChange,
     OverlayEpoch, OverlaySize, OwnOverlay, Path, Periodic, Phase, Phases, Probability,
-    RandomMatching, Redraw, Regular, Ring, RingPlusMatching, SmallWorld, Snapshot, Star, Topology,
-    Torus, VirtualRings, WattsStrogatz, clique_skew, parse_edge_list,
+    RandomMatching, Redraw, Regular, Ring, RingPlusMatching, SlowPart, SmallWorld, Snapshot, Star,
+    Survey, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew, parse_edge_list,
 };
 pub use weights::{
     ByExamples, EdgeWeights, Fastest, Laplacian, MaxDegree, MetropolisHastings, OwnWeights, Random,

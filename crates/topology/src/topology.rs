@@ -1,8 +1,7 @@
 //! Overlays as a configuration names them.
 //!
-//! To add an overlay, write one file below `topology/` and add its lines here: `mod`, a variant, and an arm of `build`,
-//! `label` and `schedule`; `size.rs` asks how large it becomes. None of these matches has a wildcard, so that the
-//! compiler names what is missing.
+//! A further overlay is one file below `topology/`, its `mod` line and its `pub use` line here, and its line in the list
+//! below. `lib.rs` exports its settings.
 
 use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};
@@ -23,6 +22,7 @@ mod listed;
 mod members;
 mod one_peer;
 mod overlay_epoch;
+mod overlay_spec;
 mod own;
 mod path;
 mod periodic;
@@ -33,6 +33,7 @@ mod redraw;
 mod regular;
 mod ring;
 mod ring_plus_matching;
+mod schedule;
 mod size;
 mod star;
 mod torus;
@@ -52,8 +53,9 @@ pub use exponential::Exponential;
 pub use grid::Grid;
 pub use members::{Members, Outside};
 pub use one_peer::OnePeer;
-use overlay_epoch::Schedule;
 pub use overlay_epoch::{OverlayEpoch, Snapshot};
+pub use overlay_spec::SlowPart;
+use overlay_spec::{Kind, OverlaySpec};
 pub use own::{OverlayChange, OwnOverlay};
 pub use path::Path;
 pub use periodic::Periodic;
@@ -63,17 +65,42 @@ pub use redraw::Redraw;
 pub use regular::Regular;
 pub use ring::Ring;
 pub use ring_plus_matching::RingPlusMatching;
+use schedule::Schedule;
+pub use schedule::Survey;
 pub use size::OverlaySize;
 pub use star::Star;
 pub use torus::Torus;
 pub use virtual_rings::VirtualRings;
 pub use watts_strogatz::WattsStrogatz;
 
-/// The overlays that can be asked for by name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Topology {
+/// Makes [`Topology`] of the overlays, each of which gives what its settings say of it as an [`OverlaySpec`].
+macro_rules! overlays {
+    ($($(#[$doc:meta])* $name:ident($settings:ty),)+) => {
+        /// The overlays that can be asked for by name.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum Topology {
+            $($(#[$doc])* $name($settings),)+
+        }
+
+        impl Topology {
+            fn spec(&self) -> &dyn OverlaySpec {
+                match self {
+                    $(Self::$name(settings) => settings,)+
+                }
+            }
+
+            fn spec_mut(&mut self) -> &mut dyn OverlaySpec {
+                match self {
+                    $(Self::$name(settings) => settings,)+
+                }
+            }
+        }
+    };
+}
+
+overlays! {
     /// A line of nodes.
     Path(Path),
     /// A cycle, each node linked some hops both ways.
@@ -135,101 +162,58 @@ impl Topology {
         nodes: impl Into<Nodes<'a>>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
-        let given = nodes.into();
-        let nodes = given.count;
-        check_nodes(nodes)?;
-        let overlay = match self {
-            Self::Path(path) => path.build(nodes),
-            Self::Ring(ring) => ring.build(nodes),
-            Self::Grid(grid) => grid.build(nodes),
-            Self::Torus(torus) => torus.build(nodes),
-            Self::Complete(complete) => complete.build(nodes),
-            Self::Star(star) => star.build(nodes),
-            Self::BalancedTree(tree) => tree.build(nodes),
-            Self::Barbell(barbell) => barbell.build(nodes),
-            Self::ErdosRenyi(erdos_renyi) => erdos_renyi.build(nodes, rng),
-            Self::Regular(regular) => regular.build(nodes, rng),
-            Self::RingPlusMatching(matching) => matching.build(nodes, rng),
-            Self::VirtualRings(rings) => rings.build(nodes, rng),
-            Self::Exponential(exponential) => exponential.build(nodes),
-            Self::WattsStrogatz(watts_strogatz) => watts_strogatz.build(nodes, rng),
-            Self::DCliques(d_cliques) => d_cliques.build(given, rng),
-            Self::Edges(edges) => edges.build(nodes),
-            Self::Own(own) if self.schedule().is_none() => own::build(own, 0, given, rng),
-            Self::Phases(_)
-            | Self::Periodic(_)
-            | Self::Redraw(_)
-            | Self::OnePeer(_)
-            | Self::RandomMatching(_)
-            | Self::Own(_) => {
-                return Ok(self.epoch(1, nodes).build(given, rng)?.overlay);
-            }
-        }?;
+        let nodes = nodes.into();
+        check_nodes(nodes.count)?;
+        let overlay = match self.spec().kind() {
+            Kind::Fixed(fixed) => fixed.build(nodes, rng)?,
+            Kind::Changing(_) => return Ok(self.epoch(1, nodes.count).build(nodes, rng)?.overlay),
+        };
         if overlay.is_connected() {
             return Ok(overlay);
         }
         Err(TopologyError::Disconnected {
             topology: self.label(),
-            nodes,
+            nodes: nodes.count,
             components: overlay.components().len(),
         })
     }
 
     /// The overlay as a schedule, if it changes over time.
     fn schedule(&self) -> Option<&dyn Schedule> {
-        match self {
-            Self::Phases(phases) => Some(phases),
-            Self::Periodic(periodic) => Some(periodic),
-            Self::Redraw(redraw) => Some(redraw),
-            Self::OnePeer(one_peer) => Some(one_peer),
-            Self::RandomMatching(matching) => Some(matching),
-            Self::Own(own) if own.part().change() != OverlayChange::Never => Some(own),
-            Self::Path(_)
-            | Self::Ring(_)
-            | Self::Grid(_)
-            | Self::Torus(_)
-            | Self::Complete(_)
-            | Self::Star(_)
-            | Self::BalancedTree(_)
-            | Self::Barbell(_)
-            | Self::ErdosRenyi(_)
-            | Self::Regular(_)
-            | Self::RingPlusMatching(_)
-            | Self::VirtualRings(_)
-            | Self::Exponential(_)
-            | Self::WattsStrogatz(_)
-            | Self::DCliques(_)
-            | Self::Edges(_)
-            | Self::Own(_) => None,
+        match self.spec().kind() {
+            Kind::Fixed(_) => None,
+            Kind::Changing(schedule) => Some(schedule),
         }
     }
 
     /// A short name for tables and legends, with the parameters that are not the default.
     #[must_use]
     pub fn label(&self) -> String {
-        match self {
-            Self::Path(_) => "path".to_owned(),
-            Self::Ring(ring) => ring.label(),
-            Self::Grid(grid) => rectangle::label("grid", grid.rows),
-            Self::Torus(torus) => rectangle::label("torus", torus.rows),
-            Self::Complete(_) => "complete".to_owned(),
-            Self::Star(_) => "star".to_owned(),
-            Self::BalancedTree(tree) => format!("balanced_tree branching={}", tree.branching),
-            Self::Barbell(barbell) => format!("barbell m1={} m2={}", barbell.m1, barbell.m2),
-            Self::ErdosRenyi(erdos_renyi) => format!("erdos_renyi p={}", erdos_renyi.p),
-            Self::Regular(regular) => format!("{}-regular", regular.degree),
-            Self::RingPlusMatching(_) => "ring_plus_matching".to_owned(),
-            Self::VirtualRings(rings) => format!("virtual_rings spaces={}", rings.spaces),
-            Self::Exponential(_) => "exponential".to_owned(),
-            Self::WattsStrogatz(watts_strogatz) => watts_strogatz.label(),
-            Self::DCliques(d_cliques) => d_cliques.label(),
-            Self::Edges(edges) => edges.label(),
-            Self::Phases(phases) => phases.label(),
-            Self::Periodic(periodic) => periodic.label(),
-            Self::Redraw(redraw) => redraw.label(),
-            Self::OnePeer(_) => "one_peer".to_owned(),
-            Self::RandomMatching(_) => "random_matching".to_owned(),
-            Self::Own(own) => own::label(own),
-        }
+        self.spec().label()
+    }
+
+    /// The size of an overlay of `nodes` nodes. Parameters that do not fit are not refused here.
+    #[must_use]
+    pub fn size(&self, nodes: usize) -> OverlaySize {
+        self.spec().size(nodes)
+    }
+
+    /// Whether a node may send to another one without hearing it. Of an overlay of a program's own that is known only once
+    /// it is built.
+    #[must_use]
+    pub fn is_directed(&self) -> bool {
+        self.spec().is_directed()
+    }
+
+    /// Whether edges may go by the labels that nodes hold.
+    #[must_use]
+    pub fn reads_labels(&self) -> bool {
+        self.spec().reads_labels()
+    }
+
+    /// What may take long before the edges among `nodes` are known, if anything does.
+    #[must_use]
+    pub fn slow_part(&self, nodes: Nodes<'_>) -> Option<SlowPart> {
+        self.spec().slow_part(nodes)
     }
 }

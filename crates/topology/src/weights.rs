@@ -1,8 +1,7 @@
 //! Mixing weights as a configuration names them.
 //!
-//! To add weights, write one file below `weights/` and add its lines here: `mod`, `pub use`, a variant, and an arm of
-//! `draw`, `label`, `stationary` and `is_mean_when_complete`; `lib.rs` exports them. None of these matches has a
-//! wildcard, so that the compiler names what is missing.
+//! Further weights are one file below `weights/`, its `mod` line and its `pub use` line here, and its line in the list below.
+//! `lib.rs` exports their settings.
 
 use crate::{MixingMatrix, Overlay, Topology, TopologyError};
 use meshfold_own::OwnPart;
@@ -22,6 +21,7 @@ mod own;
 mod random;
 mod surviving;
 mod uniform;
+mod weights_spec;
 
 pub use by_examples::ByExamples;
 pub use column_stochastic::column_stochastic;
@@ -33,12 +33,36 @@ pub use metropolis_hastings::MetropolisHastings;
 pub use own::OwnWeights;
 pub use random::Random;
 pub use uniform::Uniform;
+use weights_spec::{AfterFailures, WeightsSpec};
 
-/// How much each node's row counts with its neighbours.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Weights {
+/// Makes [`Weights`] of the weights, each of which gives what its settings say of it as a [`WeightsSpec`].
+macro_rules! weights {
+    ($($(#[$doc:meta])* $name:ident($settings:ty),)+) => {
+        /// How much each node's row counts with its neighbours.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum Weights {
+            $($(#[$doc])* $name($settings),)+
+        }
+
+        impl Weights {
+            fn spec(&self) -> &dyn WeightsSpec {
+                match self {
+                    $(Self::$name(settings) => settings,)+
+                }
+            }
+
+            fn spec_mut(&mut self) -> &mut dyn WeightsSpec {
+                match self {
+                    $(Self::$name(settings) => settings,)+
+                }
+            }
+        }
+    };
+}
+
+weights! {
     /// Pairs weigh each other by the larger of their degrees.
     MetropolisHastings(MetropolisHastings),
     /// Every edge weighs the same, by the largest degree.
@@ -69,10 +93,10 @@ impl Weights {
     /// The weights that suit the overlays of `topology`, where none are named.
     #[must_use]
     pub fn suited_to(topology: &Topology) -> Self {
-        match topology {
+        match topology.is_directed() {
             // Directed overlays have no symmetric weights.
-            Topology::OnePeer(_) => Self::Uniform(Uniform {}),
-            _ => Self::default(),
+            true => Self::Uniform(Uniform {}),
+            false => Self::default(),
         }
     }
 
@@ -101,55 +125,48 @@ impl Weights {
         overlay: &Overlay,
         rng: &mut ChaCha8Rng,
     ) -> Result<MixingMatrix, TopologyError> {
-        if overlay.is_directed() && !matches!(self, Self::Uniform(_)) {
+        if overlay.is_directed() && !self.spec().suit_directed() {
             return Err(TopologyError::Directed {
                 weights: self.label(),
             });
         }
-        match self {
-            Self::MetropolisHastings(metropolis_hastings) => metropolis_hastings.matrix(overlay),
-            Self::MaxDegree(max_degree) => max_degree.matrix(overlay),
-            Self::Laplacian(laplacian) => laplacian.matrix(overlay),
-            Self::Uniform(uniform) => uniform.matrix(overlay),
-            Self::ByExamples(by_examples) => by_examples.matrix(overlay),
-            Self::Random(random) => random.matrix(overlay, rng),
-            Self::Fastest(fastest) => fastest.matrix(overlay),
-            Self::Edges(edges) => edges.matrix(overlay),
-            Self::Own(own) => own::matrix(own, overlay, rng),
-        }
+        self.spec().matrix(overlay, rng)
     }
 
     /// A short name for tables and legends, with the parameters that are not the default.
     #[must_use]
     pub fn label(&self) -> String {
-        match self {
-            Self::MetropolisHastings(_) => "metropolis_hastings".to_owned(),
-            Self::MaxDegree(_) => "max_degree".to_owned(),
-            Self::Laplacian(laplacian) => laplacian.label(),
-            Self::Uniform(_) => "uniform".to_owned(),
-            Self::ByExamples(_) => "by_examples".to_owned(),
-            Self::Random(_) => "random".to_owned(),
-            Self::Fastest(fastest) => fastest.label(),
-            Self::Edges(edges) => edges.label(),
-            Self::Own(own) => {
-                let label = own.part().label();
-                label.unwrap_or_else(|| own.name().to_owned())
-            }
+        self.spec().label()
+    }
+
+    /// Whether weights may go by the examples that nodes hold.
+    #[must_use]
+    pub fn read_examples(&self) -> bool {
+        self.spec().read_examples()
+    }
+
+    /// Whether weights are drawn one by one.
+    pub(crate) fn are_drawn(&self) -> bool {
+        self.spec().are_drawn()
+    }
+
+    /// Whether the nodes that failures leave of a complete overlay share one row of weights.
+    #[must_use]
+    pub fn share_a_row_after_failures(&self) -> bool {
+        match self.spec().after_failures() {
+            AfterFailures::FromDegrees | AfterFailures::FromExamples => true,
+            AfterFailures::OneWeight | AfterFailures::ToDiagonal => false,
         }
+    }
+
+    /// The weights that are read from a file, with their dotted path below `weights`: for whoever reads the file.
+    pub fn list_mut(&mut self) -> Option<(&'static str, &mut EdgeWeights)> {
+        self.spec_mut().list()
     }
 
     /// Whether all rows of the matrix of a complete overlay are one mean, of which no weight is held one by one.
     pub(crate) fn is_mean_when_complete(&self) -> bool {
-        match self {
-            Self::MetropolisHastings(_)
-            | Self::MaxDegree(_)
-            | Self::Uniform(_)
-            | Self::ByExamples(_)
-            | Self::Fastest(_) => true,
-            Self::Laplacian(laplacian) => laplacian.is_mean_when_complete(),
-            // Those of a program's own may have any form.
-            Self::Random(_) | Self::Edges(_) | Self::Own(_) => false,
-        }
+        self.spec().is_mean_when_complete()
     }
 
     /// The distribution π over the nodes that mixing preserves, `πᵀ W = πᵀ`: `Σ π_i w_i` is the same before and after.
@@ -158,19 +175,7 @@ impl Weights {
     /// overlays. NaN for `by_examples` on an overlay that does not know its examples.
     #[must_use]
     pub fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
-        match self {
-            Self::MetropolisHastings(_)
-            | Self::MaxDegree(_)
-            | Self::Laplacian(_)
-            | Self::Random(_)
-            | Self::Fastest(_)
-            | Self::Edges(_) => {
-                vec![1.0 / overlay.nodes() as f64; overlay.nodes()]
-            }
-            Self::Uniform(uniform) => uniform.stationary(overlay),
-            Self::ByExamples(by_examples) => by_examples.stationary(overlay),
-            Self::Own(own) => own.part().stationary(overlay),
-        }
+        self.spec().stationary(overlay)
     }
 }
 
@@ -202,6 +207,43 @@ mod tests {
                 "{}",
                 weights.label()
             );
+        }
+    }
+
+    #[test]
+    fn what_weights_say_of_themselves_holds() {
+        let pairs = |nodes: u32| (0..nodes).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let examples: Vec<u64> = (1..=8).collect();
+        let complete = Overlay::from_edges(8, pairs(8)).unwrap();
+        let complete = complete.with_examples(examples.clone()).unwrap();
+        let without_one = Overlay::from_edges(8, pairs(7)).unwrap();
+        let without_one = without_one.with_examples(examples).unwrap();
+        let path = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
+        let path = path.with_examples(vec![1, 2, 3]).unwrap();
+        let other_examples = path.clone().with_examples(vec![3, 2, 2]).unwrap();
+        for text in [
+            r#"{"metropolis_hastings": {}}"#,
+            r#"{"max_degree": {}}"#,
+            r#"{"laplacian": {}}"#,
+            r#"{"laplacian": {"theta": 0.5}}"#,
+            r#"{"uniform": {}}"#,
+            r#"{"by_examples": {}}"#,
+            r#"{"random": {}}"#,
+            r#"{"fastest": {}}"#,
+        ] {
+            let weights: Weights = serde_json::from_str(text).unwrap();
+            let is_mean = matches!(weights.matrix(&complete).unwrap().form(), Form::Average(_));
+            assert_eq!(weights.is_mean_when_complete(), is_mean, "{text}");
+            let mut rng = ChaCha8Rng::seed_from_u64(0);
+            let matrix = weights.draw(&path, &mut rng).unwrap();
+            assert_eq!(weights.are_drawn(), rng.get_word_pos() > 0, "{text}");
+            let others = weights.matrix(&other_examples).unwrap();
+            assert_eq!(weights.read_examples(), matrix != others, "{text}");
+            let whole = weights.matrix(&complete).unwrap();
+            let left = weights.surviving(&complete, &whole, &without_one).unwrap();
+            // A row of so many weights, and one weight for each node.
+            let is_shared = left.stored_weights() <= 2 * complete.nodes();
+            assert_eq!(weights.share_a_row_after_failures(), is_shared, "{text}");
         }
     }
 

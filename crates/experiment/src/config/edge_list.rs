@@ -108,12 +108,11 @@ pub(crate) fn read_weights(
 ///
 /// # Errors
 /// [`ConfigError`] about the file at fault.
-pub fn with_weight_list(weights: Weights) -> Result<Weights, ConfigError> {
-    let Weights::Edges(edges) = &weights else {
-        return Ok(weights);
-    };
-    let read = read_weights(edges, &ExperimentSource::new("", ""));
-    read.map(Weights::Edges).map_err(ConfigFault::nowhere)
+pub fn with_weight_list(mut weights: Weights) -> Result<Weights, ConfigError> {
+    if let Some((_, list)) = weights.list_mut() {
+        *list = read_weights(list, &ExperimentSource::new("", "")).map_err(ConfigFault::nowhere)?;
+    }
+    Ok(weights)
 }
 
 /// The text of a list and its SHA-256.

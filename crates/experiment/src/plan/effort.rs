@@ -5,7 +5,7 @@
 
 use meshfold_algorithms::Forecast;
 use meshfold_engine::{Device, Instructions, Network};
-use meshfold_topology::{Leaders, Nodes, Topology};
+use meshfold_topology::{Nodes, SlowPart, Topology};
 
 use crate::config::quantity::Quantity;
 use crate::config::run_config::RunConfig;
@@ -165,35 +165,15 @@ impl Workload<'_> {
 
 /// What is said of a topology that takes more than a minute to make, which happens before the run begins.
 pub(crate) fn slow_overlay(topology: &Topology, nodes: Nodes<'_>) -> Option<String> {
-    let classes = nodes.label_counts.first().map_or(0, Vec::len);
-    let seconds = swapping_seconds(topology, nodes.count, classes);
+    let SlowPart {
+        what,
+        keys,
+        seconds,
+    } = topology.slow_part(nodes)?;
     (seconds > 60.0).then(|| {
         let time = about(seconds);
-        format!("the cliques of the topology take {time} before the run begins (`swaps`, `averaging_rounds`), by a rough estimate; Ctrl-C ends the program")
+        format!("{what} of the topology take {time} before the run begins ({keys}), by a rough estimate; Ctrl-C ends the program")
     })
-}
-
-/// Seconds that the swaps of D-Cliques take.
-fn swapping_seconds(topology: &Topology, nodes: usize, classes: usize) -> f64 {
-    let of = |topology| swapping_seconds(topology, nodes, classes);
-    match topology {
-        Topology::DCliques(cliques) if cliques.max_clique_size < nodes => {
-            let size = cliques.max_clique_size as f64;
-            // A swap compares every node of one clique with every node of another, label by label.
-            let swapping = cliques.swaps as f64 * (1e-7 + 1e-9 * size * size * classes as f64);
-            swapping + averaging_seconds(cliques.leaders.as_ref(), nodes, classes)
-        }
-        Topology::Phases(phases) => phases.list.iter().map(|phase| of(&phase.of)).sum(),
-        Topology::Periodic(periodic) => periodic.list.iter().map(of).sum(),
-        Topology::Redraw(redraw) => of(&redraw.of),
-        _ => 0.0,
-    }
-}
-
-/// Seconds that nodes take to average their label distributions for the leaders of cliques.
-fn averaging_seconds(leaders: Option<&Leaders>, nodes: usize, classes: usize) -> f64 {
-    let rounds = leaders.map_or(0, |leaders| leaders.averaging_rounds);
-    rounds as f64 * nodes as f64 * (1e-8 + 1e-9 * classes as f64)
 }
 
 /// What is warned of if the run takes longer than a day.

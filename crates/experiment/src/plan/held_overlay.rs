@@ -1,7 +1,6 @@
 //! Estimates the memory of a planned overlay, its weights and its messages, while they are planned, run and shown.
 
 use meshfold_algorithms::{OverlayUse, Policy};
-use meshfold_topology::Weights;
 
 use crate::config::run_config::RunConfig;
 use crate::plan::planned_overlay::PlannedOverlay;
@@ -49,12 +48,8 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
         .any(|failure| failure.edges.is_some());
     let fails = !config.failures.0.is_empty();
     let policy = config.straggler_policy();
-    let keeps_means = !matches!(
-        planned.weights,
-        Weights::Laplacian(_) | Weights::Random(_) | Weights::Edges(_)
-    );
     // Whoever is left of a complete overlay shares one row of weights, unless edges are lost or weights are kept.
-    let left = match loses_edges || !keeps_means {
+    let left = match loses_edges || !planned.weights.share_a_row_after_failures() {
         true => every_one,
         false => whole,
     };

@@ -1,6 +1,6 @@
 //! Checks that the overlays of a schedule connect their nodes together, and finds over how many rounds.
 
-use meshfold_topology::{GrowingUnion, Members, Redraw, Topology, TopologyError};
+use meshfold_topology::{GrowingUnion, Survey, TopologyError};
 
 use crate::plan::planned_overlay::{PlannedOverlay, snapshot};
 use crate::plan::population::Population;
@@ -75,13 +75,9 @@ fn union(
     rounds: usize,
 ) -> Result<Union, TopologyError> {
     let (topology, nodes) = (&planned.topology, planned.overlay.nodes());
+    let survey = topology.survey();
     // Entries of a list are all built once, so that none is found at fault in the midst of a run.
-    let listed = match topology {
-        Topology::Phases(_) | Topology::Periodic(_) => true,
-        Topology::Own(_) => topology.period(nodes).is_some(),
-        _ => false,
-    };
-    let all = listed && planned.schedule.is_none();
+    let all = survey == Survey::All && planned.schedule.is_none();
     let mut union = GrowingUnion::new(nodes);
     let (mut connected, mut parts) = (None, 0);
     for (index, round) in topology.change_rounds(nodes, rounds).enumerate() {
@@ -103,18 +99,10 @@ fn union(
         if union.is_connected() && connected.is_none() {
             connected = Some(Union::Connected(round));
         }
-        if (connected.is_some() && !all) || links_the_same(topology) {
+        if (connected.is_some() && !all) || survey == Survey::First {
             break;
         }
     }
     let apart = union.first_apart().map(Union::Apart);
     Ok(connected.or(apart).unwrap_or(Union::Connected(1)))
-}
-
-/// Whether every draw links the same nodes, all of them with each other.
-fn links_the_same(topology: &Topology) -> bool {
-    match topology {
-        Topology::Redraw(Redraw { nodes, .. }) => !matches!(nodes, Members::Share(_)),
-        _ => false,
-    }
 }

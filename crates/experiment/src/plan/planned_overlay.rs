@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{
-    EdgeWeights, MixingMatrix, Outside, Overlay, OverlaySummary, Snapshot, Spectrum, Topology,
-    TopologyError, Weights, clique_skew,
+    MixingMatrix, Outside, Overlay, OverlaySummary, Snapshot, Spectrum, Topology, TopologyError,
+    Weights, clique_skew,
 };
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -148,8 +148,10 @@ pub(crate) struct Built {
     pub(crate) members: Vec<bool>,
     /// What the others do.
     pub(crate) outside: Outside,
-    /// Whether anything was drawn.
-    drawn: bool,
+    /// Whether edges were drawn.
+    drew_edges: bool,
+    /// Whether weights were drawn.
+    drew_weights: bool,
 }
 
 /// Builds the overlay of `round` before failures, with its weights.
@@ -170,7 +172,8 @@ pub(crate) fn built(
     let mut shares = OverlayDraws::of(topology, population, round).weights();
     let matrix = weights.draw(&overlay, &mut shares)?;
     Ok(Built {
-        drawn: edges.get_word_pos() + shares.get_word_pos() > 0,
+        drew_edges: edges.get_word_pos() > 0,
+        drew_weights: shares.get_word_pos() > 0,
         overlay,
         matrix,
         members: snapshot.members,
@@ -292,9 +295,8 @@ impl Overlays {
         overlay_memory::check(size, &weights, self.available)
             .map_err(|fault| run.error(fault, "topology"))?;
         let built = built(&topology, &weights, population, 1).map_err(|error| blame(run, error))?;
-        let of_shards = matches!(topology, Topology::DCliques(_) | Topology::Own(_))
-            || matches!(weights, Weights::ByExamples(_));
-        let fixed = !(built.drawn || of_shards || topology.varies());
+        let of_shards = topology.reads_labels() || weights.read_examples();
+        let fixed = !(built.drew_edges || built.drew_weights || of_shards || topology.varies());
         let key = fingerprint(&topology, &weights, &built, population);
         if let Some(known) = self.by_edges.get(&key) {
             return Ok(Some(Arc::clone(known)));
@@ -316,9 +318,8 @@ fn fingerprint(
     built: &Built,
     population: &Population,
 ) -> String {
-    let seed = (topology.varies() || matches!(weights, Weights::Random(_)))
-        .then_some(population.overlay_seed);
-    let examples = matches!(weights, Weights::ByExamples(_)).then(|| population.examples());
+    let seed = (topology.varies() || built.drew_weights).then_some(population.overlay_seed);
+    let examples = weights.read_examples().then(|| population.examples());
     let nodes = built.overlay.nodes();
     let groups = built.overlay.groups();
     let labels = groups.map(|_| population.nodes().label_counts);
@@ -354,24 +355,24 @@ fn read_edges(
 
 /// Fills in the weights that a file gives; the configuration of `run` gets their SHA-256 alone.
 fn read_weights(
-    weights: Weights,
+    mut weights: Weights,
     topology: &Topology,
     run: &mut Resolved<'_>,
 ) -> Result<Weights, ConfigError> {
-    let Weights::Edges(edges) = weights else {
+    let mut kept = weights.clone();
+    let (Some((path, list)), Some((_, kept_list))) = (weights.list_mut(), kept.list_mut()) else {
         return Ok(weights);
     };
     if topology.varies() {
         let needed = "an overlay that stays the same, as the file gives the weights of its edges";
         return Err(run.wrong("topology", topology.label(), needed));
     }
-    let read = edge_list::read_weights(&edges, run.source)
-        .map_err(|fault| run.error(fault, "weights.edges.file"))?;
-    run.config.weights = Some(Weights::Edges(EdgeWeights {
-        entries: Vec::new(),
-        ..read.clone()
-    }));
-    Ok(Weights::Edges(read))
+    let read = edge_list::read_weights(list, run.source)
+        .map_err(|fault| run.error(fault, &format!("weights.{path}.file")))?;
+    kept_list.sha256.clone_from(&read.sha256);
+    *list = read;
+    run.config.weights = Some(kept);
+    Ok(weights)
 }
 
 fn planned(

@@ -1,6 +1,7 @@
 //! What is planned of an experiment that can be run.
 
 mod any_choice;
+mod own_weights;
 mod warnings;
 mod work;
 

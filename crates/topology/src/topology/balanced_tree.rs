@@ -1,6 +1,9 @@
 //! A tree filled level by level.
 
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,12 +27,25 @@ impl Default for BalancedTree {
     }
 }
 
-impl BalancedTree {
+impl OverlaySpec for BalancedTree {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        format!("balanced_tree branching={}", self.branching)
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, nodes as f64 - 1.0, Paths::Long)
+    }
+}
+
+impl FixedOverlay for BalancedTree {
     /// Links each node but the root to its parent.
     ///
     /// # Errors
     /// [`TopologyError::Branching`] if `branching` is 0.
-    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         if self.branching == 0 {
             return Err(TopologyError::Branching);
         }
@@ -43,17 +59,18 @@ impl BalancedTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::overlay_spec::built;
 
     #[test]
     fn levels_fill_from_the_left() {
-        let overlay = BalancedTree::default().build(6).unwrap();
+        let overlay = built(&BalancedTree::default(), 6).unwrap();
         assert_eq!(
             overlay.edges().collect::<Vec<_>>(),
             [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)]
         );
         assert_eq!(overlay.edge_connectivity(), 1);
         assert_eq!(
-            BalancedTree { branching: 0 }.build(6).unwrap_err(),
+            built(&BalancedTree { branching: 0 }, 6).unwrap_err(),
             TopologyError::Branching
         );
     }

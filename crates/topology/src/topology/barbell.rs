@@ -1,6 +1,9 @@
 //! Two cliques joined by a path.
 
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +22,26 @@ pub struct Barbell {
     pub m2: usize,
 }
 
-impl Barbell {
+impl OverlaySpec for Barbell {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        format!("barbell m1={} m2={}", self.m1, self.m2)
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        let (m1, m2) = (self.m1 as f64, self.m2 as f64);
+        OverlaySize::listed(nodes, m1 * (m1 - 1.0) + m2 + 1.0, Paths::Long)
+    }
+}
+
+impl FixedOverlay for Barbell {
     /// Links both cliques and the path from the last node of one to the first node of the other.
     ///
     /// # Errors
     /// [`TopologyError::BarbellNodes`] if the parts do not add up to `nodes`.
-    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         let (m1, m2) = (self.m1, self.m2);
         if m1 == 0
             || m1
@@ -45,10 +62,11 @@ impl Barbell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::overlay_spec::built;
 
     #[test]
     fn edges_are_as_many_as_in_table_3() {
-        let overlay = Barbell { m1: 3, m2: 3 }.build(9).unwrap();
+        let overlay = built(&Barbell { m1: 3, m2: 3 }, 9).unwrap();
         assert_eq!(overlay.edge_count(), 3 * 2 + 3 + 1);
         assert_eq!(overlay.neighbours(2), [0, 1, 3]);
         assert_eq!(overlay.neighbours(6), [5, 7, 8]);
@@ -57,9 +75,9 @@ mod tests {
 
     #[test]
     fn parts_must_add_up() {
-        let error = Barbell { m1: 3, m2: 3 }.build(10).unwrap_err();
+        let error = built(&Barbell { m1: 3, m2: 3 }, 10).unwrap_err();
         let expected = "barbell: two cliques of m1 = 3 and a path of m2 = 3 need 2*m1 + m2 nodes with m1 >= 1, found 10";
         assert_eq!(error.to_string(), expected);
-        assert!(Barbell { m1: 5, m2: 0 }.build(10).unwrap().is_connected());
+        assert!(built(&Barbell { m1: 5, m2: 0 }, 10).unwrap().is_connected());
     }
 }

@@ -1,6 +1,9 @@
 //! Every two nodes linked.
 
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths, pairs};
+use crate::{Nodes, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +14,25 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Complete {}
 
-impl Complete {
+impl OverlaySpec for Complete {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        "complete".to_owned()
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize {
+            is_listed: false,
+            is_complete: true,
+            ..OverlaySize::listed(nodes, pairs(nodes), Paths::Short)
+        }
+    }
+}
+
+impl FixedOverlay for Complete {
     /// Links every two nodes.
-    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
-        Overlay::complete(nodes)
+    fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        Overlay::complete(nodes.count)
     }
 }

@@ -1,5 +1,7 @@
 //! D-Cliques: sparsely joined cliques, each with labels distributed as over all nodes.
 
+use super::overlay_spec::{FixedOverlay, OverlaySpec, SlowPart, usual};
+use super::size::{OverlaySize, Paths};
 use crate::{Nodes, Overlay, TopologyError};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -62,31 +64,56 @@ pub struct DCliques {
     pub removed_edges: usize,
 }
 
-impl DCliques {
-    /// Cliques of at most `max_clique_size` nodes, all else being the default.
-    #[must_use]
-    pub fn new(max_clique_size: usize) -> Self {
-        Self {
-            max_clique_size,
-            swaps: swaps(),
-            leaders: None,
-            inter: InterClique::default(),
-            noise: None,
-            removed_edges: 0,
+impl OverlaySpec for DCliques {
+    usual!(fixed, undirected, values_alone);
+
+    /// `d_cliques` with the size of the cliques and what is not the default.
+    fn label(&self) -> String {
+        let mut label = format!("d_cliques max_clique_size={}", self.max_clique_size);
+        if self.inter != InterClique::default() {
+            label += &format!(" inter={}", self.inter.label());
         }
+        if self.swaps != SWAPS {
+            label += &format!(" swaps={}", self.swaps);
+        }
+        if let Some(leaders) = &self.leaders {
+            label += &format!(" {}", leaders.label());
+        }
+        if let Some(noise) = &self.noise {
+            label += &format!(" {}", noise.label());
+        }
+        if self.removed_edges != 0 {
+            label += &format!(" removed_edges={}", self.removed_edges);
+        }
+        label
     }
 
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, self.expected_edges(nodes as f64), Paths::Long)
+    }
+
+    fn reads_labels(&self) -> bool {
+        true
+    }
+
+    fn slow_part(&self, nodes: Nodes<'_>) -> Option<SlowPart> {
+        let classes = nodes.label_counts.first().map_or(0, Vec::len);
+        (self.max_clique_size < nodes.count).then(|| SlowPart {
+            what: "the cliques",
+            keys: "`swaps`, `averaging_rounds`",
+            seconds: self.swapping_seconds(nodes.count, classes),
+        })
+    }
+}
+
+impl FixedOverlay for DCliques {
     /// Forms the cliques, joins them and takes the removed edges away.
     ///
     /// # Errors
     /// [`TopologyError::CliqueSize`], [`TopologyError::SmallWorldReach`], [`TopologyError::Epsilon`] or
     /// [`TopologyError::RemovedEdges`] for parameters that do not fit; [`TopologyError::LabelsUnknown`] or another error
     /// of [`clique_skew`] for labels that do not.
-    pub(super) fn build(
-        &self,
-        nodes: Nodes<'_>,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         self.check(nodes.count)?;
         let mut labels = LabelDistributions::new(nodes)?;
         let mut cliques = random_cliques(nodes.count, self.max_clique_size, rng); // Fig. 4, lines 2-5
@@ -101,6 +128,21 @@ impl DCliques {
         let within = removed_edges::kept(&cliques, self.removed_edges, rng);
         cliques.iter_mut().for_each(|clique| clique.sort_unstable());
         Overlay::from_edges(nodes.count, within.into_iter().chain(between))?.with_groups(cliques) // line 17
+    }
+}
+
+impl DCliques {
+    /// Cliques of at most `max_clique_size` nodes, all else being the default.
+    #[must_use]
+    pub fn new(max_clique_size: usize) -> Self {
+        Self {
+            max_clique_size,
+            swaps: swaps(),
+            leaders: None,
+            inter: InterClique::default(),
+            noise: None,
+            removed_edges: 0,
+        }
     }
 
     fn check(&self, nodes: usize) -> Result<(), TopologyError> {
@@ -122,30 +164,40 @@ impl DCliques {
         removed_edges::check(self.removed_edges, smallest)
     }
 
-    /// `d_cliques` with the size of the cliques and what is not the default.
-    pub(super) fn label(&self) -> String {
-        let mut label = format!("d_cliques max_clique_size={}", self.max_clique_size);
-        if self.inter != InterClique::default() {
-            label += &format!(" inter={}", self.inter.label());
-        }
-        if self.swaps != SWAPS {
-            label += &format!(" swaps={}", self.swaps);
-        }
-        if let Some(leaders) = &self.leaders {
-            label += &format!(" {}", leaders.label());
-        }
-        if let Some(noise) = &self.noise {
-            label += &format!(" {}", noise.label());
-        }
-        if self.removed_edges != 0 {
-            label += &format!(" removed_edges={}", self.removed_edges);
-        }
-        label
+    /// Edges among `nodes` nodes, about.
+    fn expected_edges(&self, nodes: f64) -> f64 {
+        let size = (self.max_clique_size as f64).max(1.0);
+        let cliques = (nodes / size).ceil();
+        let within = nodes * (size - 1.0) / 2.0 - cliques * self.removed_edges as f64;
+        let between = match self.inter {
+            InterClique::Ring => cliques,
+            // Each level joins every two of M groups, and has a group for M of the level before.
+            InterClique::Fractal => cliques * size.max(2.0) / 2.0,
+            InterClique::SmallWorld(small_world) => {
+                2.0 * small_world.c as f64 * cliques * (cliques.log2() + 1.0)
+            }
+            InterClique::FullyConnected => cliques * (cliques - 1.0) / 2.0,
+        };
+        within.max(0.0) + between
+    }
+
+    /// Seconds that the swaps take among nodes with labels of so many classes.
+    fn swapping_seconds(&self, nodes: usize, classes: usize) -> f64 {
+        let size = self.max_clique_size as f64;
+        // A swap compares every node of one clique with every node of another, label by label.
+        let swapping = self.swaps as f64 * (1e-7 + 1e-9 * size * size * classes as f64);
+        swapping + averaging_seconds(self.leaders.as_ref(), nodes, classes)
     }
 }
 
 fn swaps() -> usize {
     SWAPS
+}
+
+/// Seconds that nodes take to average their label distributions for the leaders of cliques.
+fn averaging_seconds(leaders: Option<&Leaders>, nodes: usize, classes: usize) -> f64 {
+    let rounds = leaders.map_or(0, |leaders| leaders.averaging_rounds);
+    rounds as f64 * nodes as f64 * (1e-8 + 1e-9 * classes as f64)
 }
 
 /// All nodes in random order, cut into cliques of `size` nodes and a last one of what is left.

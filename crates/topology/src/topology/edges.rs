@@ -1,6 +1,9 @@
 //! Edges read from a file.
 
-use crate::{Overlay, TopologyError, redacted};
+use super::overlay_spec::{Contents, FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError, redacted};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -22,12 +25,30 @@ pub struct Edges {
     pub pairs: Vec<(u32, u32)>,
 }
 
-impl Edges {
+impl OverlaySpec for Edges {
+    usual!(fixed, undirected, ignores_labels, quick);
+
+    /// `edges` and the file's name.
+    fn label(&self) -> String {
+        of_file(&self.file)
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, self.pairs.len() as f64, Paths::Long)
+    }
+
+    fn contents(&mut self) -> Contents<'_> {
+        Contents::EdgeList("edges", self)
+    }
+}
+
+impl FixedOverlay for Edges {
     /// Links the pairs.
     ///
     /// # Errors
     /// [`TopologyError::NoEdges`] if there are no pairs for several nodes, and those of [`Overlay::from_edges`].
-    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         if self.pairs.is_empty() && nodes > 1 {
             return Err(TopologyError::NoEdges {
                 file: self.file.display().to_string(),
@@ -35,11 +56,6 @@ impl Edges {
             });
         }
         Overlay::from_edges(nodes, self.pairs.iter().copied())
-    }
-
-    /// `edges` and the file's name.
-    pub(super) fn label(&self) -> String {
-        of_file(&self.file)
     }
 }
 
@@ -114,6 +130,7 @@ fn wrong_line(line: usize, content: &str) -> TopologyError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::overlay_spec::built;
 
     #[test]
     fn spaces_commas_and_comments_are_read() {
@@ -185,10 +202,10 @@ mod tests {
             sha256: None,
             pairs: vec![(0, 1), (2, 1)],
         };
-        assert_eq!(edges.build(3).unwrap().neighbours(1), [0, 2]);
+        assert_eq!(built(&edges, 3).unwrap().neighbours(1), [0, 2]);
         assert_eq!(edges.label(), "edges tree.edges");
         assert_eq!(
-            edges.build(2).unwrap_err(),
+            built(&edges, 2).unwrap_err(),
             TopologyError::NodeOutOfRange {
                 a: 2,
                 b: 1,
@@ -200,7 +217,7 @@ mod tests {
             ..edges
         };
         assert!(matches!(
-            unread.build(3),
+            built(&unread, 3),
             Err(TopologyError::NoEdges { .. })
         ));
     }

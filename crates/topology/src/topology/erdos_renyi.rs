@@ -1,6 +1,8 @@
 //! Every edge with the same probability.
 
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths, pairs};
+use crate::{Nodes, Overlay, TopologyError};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::Geometric;
@@ -36,17 +38,26 @@ pub enum Probability {
     Log,
 }
 
-impl ErdosRenyi {
+impl OverlaySpec for ErdosRenyi {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        format!("erdos_renyi p={}", self.p)
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, self.p.of(nodes) * pairs(nodes), Paths::Short)
+    }
+}
+
+impl FixedOverlay for ErdosRenyi {
     /// Draws until connected.
     ///
     /// # Errors
     /// [`TopologyError::Probability`] if `p` is no probability; [`TopologyError::ErdosRenyiNeverConnected`] if it is
     /// too small to connect the nodes.
-    pub(super) fn build(
-        &self,
-        nodes: usize,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         if let Probability::Fixed(found) = self.p
             && !(0.0..=1.0).contains(&found)
         {
@@ -182,7 +193,7 @@ mod tests {
         let single = ErdosRenyi {
             p: Probability::Log,
         }
-        .build(1, &mut rng)
+        .build(1.into(), &mut rng)
         .unwrap();
         assert_eq!(single.edge_count(), 0);
     }
@@ -192,14 +203,14 @@ mod tests {
         let error = ErdosRenyi {
             p: Probability::Fixed(0.01),
         }
-        .build(50, &mut ChaCha8Rng::seed_from_u64(1))
+        .build(50.into(), &mut ChaCha8Rng::seed_from_u64(1))
         .unwrap_err();
         let expected = "erdos_renyi: none of 1000 draws with p = 0.01 connected 50 nodes; p should exceed ln N / N = 0.0782";
         assert_eq!(error.to_string(), expected);
         let error = ErdosRenyi {
             p: Probability::Fixed(1.5),
         }
-        .build(50, &mut ChaCha8Rng::seed_from_u64(1))
+        .build(50.into(), &mut ChaCha8Rng::seed_from_u64(1))
         .unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -1,6 +1,9 @@
 //! Neighbours at powers of two.
 
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +17,23 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Exponential {}
 
-impl Exponential {
+impl OverlaySpec for Exponential {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        "exponential".to_owned()
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        let n = nodes as f64;
+        OverlaySize::listed(nodes, n * n.log2().ceil(), Paths::Short)
+    }
+}
+
+impl FixedOverlay for Exponential {
     /// Links every node forward by each power of two; the links back are the other nodes' links forward.
-    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         let offsets = (0..usize::BITS)
             .map(|k| 1_usize << k)
             .take_while(|&offset| offset < nodes);
@@ -30,10 +47,11 @@ impl Exponential {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::overlay_spec::built;
 
     #[test]
     fn a_hundred_nodes_have_fourteen_neighbours() {
-        let overlay = Exponential {}.build(100).unwrap();
+        let overlay = built(&Exponential {}, 100).unwrap();
         assert_eq!(overlay.degree_histogram()[14], 100);
         assert_eq!(
             overlay.neighbours(0),
@@ -45,9 +63,9 @@ mod tests {
     #[test]
     fn powers_of_two_meet_at_the_antipode() {
         assert_eq!(
-            Exponential {}.build(8).unwrap().neighbours(0),
+            built(&Exponential {}, 8).unwrap().neighbours(0),
             [1, 2, 4, 6, 7]
         );
-        assert_eq!(Exponential {}.build(1).unwrap().edge_count(), 0);
+        assert_eq!(built(&Exponential {}, 1).unwrap().edge_count(), 0);
     }
 }

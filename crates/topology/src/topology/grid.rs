@@ -1,7 +1,10 @@
 //! A rectangle of nodes.
 
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
 use super::rectangle;
-use crate::{Overlay, TopologyError};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +24,22 @@ pub struct Grid {
     pub rows: Option<usize>,
 }
 
-impl Grid {
+impl OverlaySpec for Grid {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        rectangle::label("grid", self.rows)
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, 2.0 * nodes as f64, Paths::Long)
+    }
+}
+
+impl FixedOverlay for Grid {
     /// Links the nodes of the rectangle.
-    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         let (_, columns) = rectangle::sides("grid", self.rows, nodes)?;
         let right = (0..nodes)
             .filter(|node| node % columns + 1 < columns)
@@ -36,10 +52,11 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::overlay_spec::built;
 
     #[test]
     fn corners_sides_and_middle_have_two_three_and_four_neighbours() {
-        let overlay = Grid::default().build(12).unwrap();
+        let overlay = built(&Grid::default(), 12).unwrap();
         assert_eq!(overlay.degree_histogram(), [0, 0, 4, 6, 2]);
         assert_eq!(overlay.neighbours(5), [1, 4, 6, 9]);
         assert_eq!(overlay.edge_connectivity(), 2);

@@ -1,6 +1,9 @@
 //! In each round, every node sends to one node, at a distance that is a power of two.
 
-use super::{Outside, Schedule, Snapshot};
+use super::overlay_spec::{OverlaySpec, usual};
+use super::schedule::{Schedule, Survey, Turns};
+use super::size::{OverlaySize, Paths};
+use super::{Outside, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -38,9 +41,33 @@ impl OnePeer {
     }
 }
 
+impl OverlaySpec for OnePeer {
+    usual!(changing, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        "one_peer".to_owned()
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, nodes as f64, Paths::Short)
+    }
+
+    fn is_directed(&self) -> bool {
+        true
+    }
+}
+
 impl Schedule for OnePeer {
-    fn repeats_after(&self, nodes: usize) -> Option<usize> {
-        Some(self.period(nodes))
+    fn outside(&self) -> Outside {
+        Outside::default()
+    }
+
+    fn turns(&self, nodes: usize) -> Turns {
+        Turns::Repeated(self.period(nodes))
+    }
+
+    fn survey(&self) -> Survey {
+        Survey::UntilConnected
     }
 
     fn check(&self, _nodes: usize) -> Result<(), TopologyError> {

@@ -1,5 +1,7 @@
 //! Overlays over time: which rounds have the same overlay, and how it is built.
 
+use super::overlay_spec::Contents;
+use super::schedule::{Schedule, Survey};
 use super::{Edges, Outside, Topology};
 use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};
@@ -25,47 +27,6 @@ pub struct Snapshot {
     pub outside: Outside,
 }
 
-/// What each overlay that changes over time provides.
-pub(super) trait Schedule {
-    /// What nodes outside its overlays do.
-    fn outside(&self) -> Outside {
-        Outside::default()
-    }
-
-    /// After how many rounds the overlays of `nodes` nodes repeat, `None` if they never do.
-    fn repeats_after(&self, nodes: usize) -> Option<usize>;
-
-    /// The draw of a round, counted from 1: rounds of one draw have one overlay. Every round of a period has its own
-    /// draw; without a period, every round has one.
-    fn draw(&self, round: usize, nodes: usize) -> usize {
-        let before = round.saturating_sub(1);
-        let period = self.repeats_after(nodes);
-        period.map_or(before, |period| before % period.max(1))
-    }
-
-    /// The rounds in which a draw appears for the first time, ascending; they may go on for ever.
-    fn change_rounds(&self, nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
-        match self.repeats_after(nodes) {
-            Some(period) => Box::new(1..=period),
-            None => Box::new(1..),
-        }
-    }
-
-    /// Checks that it makes sense for `nodes` nodes.
-    ///
-    /// # Errors
-    /// [`TopologyError::Setting`] with the path of the value at fault.
-    fn check(&self, nodes: usize) -> Result<(), TopologyError>;
-
-    /// The overlay of a draw; called after `check`.
-    fn snapshot(
-        &self,
-        draw: usize,
-        nodes: Nodes<'_>,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Snapshot, TopologyError>;
-}
-
 impl Topology {
     /// Whether the overlay is another one in other rounds.
     #[must_use]
@@ -84,7 +45,13 @@ impl Topology {
     #[must_use]
     pub fn period(&self, nodes: usize) -> Option<usize> {
         self.schedule()
-            .map_or(Some(1), |schedule| schedule.repeats_after(nodes))
+            .map_or(Some(1), |schedule| schedule.turns(nodes).period())
+    }
+
+    /// Which overlays tell whether they connect the nodes: the only one, if it does not change.
+    #[must_use]
+    pub fn survey(&self) -> Survey {
+        self.schedule().map_or(Survey::First, Schedule::survey)
     }
 
     /// What links `nodes` nodes in a round, counted from 1.
@@ -92,7 +59,7 @@ impl Topology {
     pub fn epoch(&self, round: usize, nodes: usize) -> OverlayEpoch<'_> {
         let draw = self
             .schedule()
-            .map_or(0, |schedule| schedule.draw(round, nodes));
+            .map_or(0, |schedule| schedule.turns(nodes).draw(round));
         OverlayEpoch {
             draw: draw as u64,
             topology: self,
@@ -105,12 +72,12 @@ impl Topology {
         &self,
         nodes: usize,
         rounds: usize,
-    ) -> Box<dyn Iterator<Item = usize> + '_> {
+    ) -> impl Iterator<Item = usize> + use<> {
         let changes = match self.schedule() {
-            Some(schedule) => schedule.change_rounds(nodes),
+            Some(schedule) => schedule.turns(nodes).first_rounds(),
             None => Box::new(std::iter::once(1)),
         };
-        Box::new(changes.take_while(move |round| *round <= rounds))
+        changes.take_while(move |round| *round <= rounds)
     }
 
     /// Checks that a schedule makes sense for `nodes` nodes; overlays that do not change are only checked when built.
@@ -125,21 +92,10 @@ impl Topology {
     /// The edge lists that the topology names, also those inside a schedule, with the dotted path of each below
     /// `topology`: for whoever reads the files.
     pub fn edge_lists_mut(&mut self) -> Vec<(String, &mut Edges)> {
-        let inside: Vec<(String, &mut Topology)> = match self {
-            Self::Edges(edges) => return vec![("edges".to_owned(), edges)],
-            Self::Phases(phases) => {
-                let list = phases.list.iter_mut().enumerate();
-                list.map(|(index, phase)| (format!("phases.{index}.of"), &mut phase.of))
-                    .collect()
-            }
-            Self::Periodic(periodic) => {
-                let list = periodic.list.iter_mut().enumerate();
-                list.map(|(index, of)| (format!("periodic.{index}"), of))
-                    .collect()
-            }
-            Self::Redraw(redraw) => vec![("redraw.of".to_owned(), &mut *redraw.of)],
-            // No other topology names files or holds topologies.
-            _ => Vec::new(),
+        let inside = match self.spec_mut().contents() {
+            Contents::Values => return Vec::new(),
+            Contents::EdgeList(path, edges) => return vec![(path.to_owned(), edges)],
+            Contents::Topologies(inside) => inside,
         };
         let lists = inside.into_iter().flat_map(|(path, of)| {
             let below = of.edge_lists_mut().into_iter();

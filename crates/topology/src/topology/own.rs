@@ -1,6 +1,9 @@
 //! Overlays that a user's program adds.
 
-use super::{Outside, Schedule, Snapshot};
+use super::overlay_spec::{FixedOverlay, Kind, OverlaySpec, usual};
+use super::schedule::{Schedule, Survey, Turns};
+use super::size::{OverlaySize, Paths};
+use super::{Outside, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
 use meshfold_own::{OwnKind, OwnPart};
 use rand_chacha::ChaCha8Rng;
@@ -49,7 +52,7 @@ pub enum OverlayChange {
 }
 
 /// The overlay `draw` of `own`, of as many nodes as there are.
-pub(super) fn build(
+fn build(
     own: &OwnPart<dyn OwnOverlay>,
     draw: usize,
     nodes: Nodes<'_>,
@@ -70,17 +73,69 @@ pub(super) fn build(
     Ok(overlay)
 }
 
-/// The label of `own`.
-pub(super) fn label(own: &OwnPart<dyn OwnOverlay>) -> String {
-    own.part().label().unwrap_or_else(|| own.name().to_owned())
+impl OverlaySpec for OwnPart<dyn OwnOverlay> {
+    usual!(quick, values_alone);
+
+    fn label(&self) -> String {
+        self.part()
+            .label()
+            .unwrap_or_else(|| self.name().to_owned())
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        match self.part().change() {
+            OverlayChange::Never => Kind::Fixed(self),
+            OverlayChange::TakeTurns(_) | OverlayChange::EachRound => Kind::Changing(self),
+        }
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        let edges = self.part().edges(nodes);
+        let size = OverlaySize::listed(nodes, edges, Paths::Long);
+        OverlaySize {
+            edges_at_once: match self.part().change() {
+                // All overlays of the period, and then their union as well.
+                OverlayChange::TakeTurns(count) => 2.0 * count as f64 * edges.max(0.0),
+                OverlayChange::Never | OverlayChange::EachRound => size.edges_at_once,
+            },
+            ..size
+        }
+    }
+
+    /// Only what it builds shows whether it is. If it is, the configuration has to name weights.
+    fn is_directed(&self) -> bool {
+        false
+    }
+
+    /// It may: it is given them.
+    fn reads_labels(&self) -> bool {
+        true
+    }
+}
+
+impl FixedOverlay for OwnPart<dyn OwnOverlay> {
+    fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        build(self, 0, nodes, rng)
+    }
 }
 
 impl Schedule for OwnPart<dyn OwnOverlay> {
-    fn repeats_after(&self, _nodes: usize) -> Option<usize> {
+    fn outside(&self) -> Outside {
+        Outside::default()
+    }
+
+    fn turns(&self, _nodes: usize) -> Turns {
         match self.part().change() {
-            OverlayChange::Never => Some(1),
-            OverlayChange::TakeTurns(count) => Some(count),
-            OverlayChange::EachRound => None,
+            OverlayChange::Never => Turns::Repeated(1),
+            OverlayChange::TakeTurns(count) => Turns::Repeated(count),
+            OverlayChange::EachRound => Turns::Every(1),
+        }
+    }
+
+    fn survey(&self) -> Survey {
+        match self.part().change() {
+            OverlayChange::Never | OverlayChange::TakeTurns(_) => Survey::All,
+            OverlayChange::EachRound => Survey::UntilConnected,
         }
     }
 

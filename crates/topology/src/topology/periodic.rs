@@ -2,7 +2,10 @@
 
 use super::listed::Listed;
 use super::members::check_fixed;
-use super::{Outside, Schedule, Snapshot, Topology};
+use super::overlay_spec::{Contents, FixedOverlay, OverlaySpec, SlowPart, usual};
+use super::schedule::{Schedule, Survey, Turns};
+use super::size::{OverlaySize, Paths};
+use super::{Outside, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -31,13 +34,60 @@ impl From<Listed<Topology>> for Periodic {
     }
 }
 
+impl OverlaySpec for Periodic {
+    usual!(changing);
+
+    /// `periodic` and what takes turns.
+    fn label(&self) -> String {
+        let list: Vec<String> = self.list.iter().map(Topology::label).collect();
+        format!("periodic [{}]{}", list.join("; "), self.outside.label())
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        let edges = || self.parts().map(|of| of.size(nodes).edges);
+        OverlaySize {
+            // All overlays of the period, and then their union as well.
+            edges_at_once: 2.0 * edges().sum::<f64>(),
+            ..OverlaySize::listed(nodes, edges().fold(0.0, f64::max), Paths::Long)
+        }
+    }
+
+    fn is_directed(&self) -> bool {
+        self.parts().any(Topology::is_directed)
+    }
+
+    fn reads_labels(&self) -> bool {
+        self.parts().any(Topology::reads_labels)
+    }
+
+    fn slow_part(&self, nodes: Nodes<'_>) -> Option<SlowPart> {
+        SlowPart::of_all(self.parts().filter_map(|of| of.slow_part(nodes)))
+    }
+
+    fn contents(&mut self) -> Contents<'_> {
+        let list = self.list.iter_mut().enumerate();
+        let list = list.map(|(index, of)| (format!("periodic.{index}"), of));
+        Contents::Topologies(list.collect())
+    }
+}
+
+impl Periodic {
+    fn parts(&self) -> impl Iterator<Item = &Topology> {
+        self.list.iter()
+    }
+}
+
 impl Schedule for Periodic {
     fn outside(&self) -> Outside {
         self.outside
     }
 
-    fn repeats_after(&self, _nodes: usize) -> Option<usize> {
-        Some(self.list.len().max(1))
+    fn turns(&self, _nodes: usize) -> Turns {
+        Turns::Repeated(self.list.len().max(1))
+    }
+
+    fn survey(&self) -> Survey {
+        Survey::All
     }
 
     /// Checks that there is at least one overlay, and that none of them changes over time.
@@ -64,7 +114,7 @@ impl Schedule for Periodic {
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
         let overlay = match &self.list[index] {
-            Topology::Edges(edges) => edges.build(nodes.count),
+            Topology::Edges(edges) => edges.build(nodes, rng),
             of => of.build(nodes, rng),
         };
         let overlay = overlay.map_err(|source| within(index, source))?;
@@ -76,14 +126,6 @@ impl Schedule for Periodic {
             overlay,
             outside: self.outside,
         })
-    }
-}
-
-impl Periodic {
-    /// `periodic` and what takes turns.
-    pub(super) fn label(&self) -> String {
-        let list: Vec<String> = self.list.iter().map(Topology::label).collect();
-        format!("periodic [{}]{}", list.join("; "), self.outside.label())
     }
 }
 

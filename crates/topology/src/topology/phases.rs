@@ -2,7 +2,10 @@
 
 use super::listed::Listed;
 use super::members::check_fixed;
-use super::{Members, Outside, Schedule, Snapshot, Topology};
+use super::overlay_spec::{Contents, OverlaySpec, SlowPart, usual};
+use super::schedule::{Schedule, Survey, Turns};
+use super::size::{OverlaySize, Paths};
+use super::{Members, Outside, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -43,32 +46,66 @@ impl From<Listed<Phase>> for Phases {
     }
 }
 
+impl OverlaySpec for Phases {
+    usual!(changing);
+
+    /// `phases` and what they consist of.
+    fn label(&self) -> String {
+        let phases = self.list.iter().map(|phase| {
+            let rounds = phase.rounds.map(|rounds| format!("{rounds} x "));
+            let rounds = rounds.unwrap_or_default();
+            format!("{rounds}{}{}", phase.of.label(), phase.nodes.label())
+        });
+        let phases: Vec<String> = phases.collect();
+        format!("phases [{}]{}", phases.join("; "), self.outside.label())
+    }
+
+    /// The size of the largest phase.
+    fn size(&self, nodes: usize) -> OverlaySize {
+        let sizes = self.list.iter();
+        let sizes = sizes.map(|phase| phase.nodes.size(&phase.of, nodes));
+        sizes
+            .max_by(|a, b| a.edges.total_cmp(&b.edges))
+            .unwrap_or(OverlaySize::listed(nodes, 0.0, Paths::Long))
+    }
+
+    fn is_directed(&self) -> bool {
+        self.parts().any(Topology::is_directed)
+    }
+
+    fn reads_labels(&self) -> bool {
+        self.parts().any(Topology::reads_labels)
+    }
+
+    fn slow_part(&self, nodes: Nodes<'_>) -> Option<SlowPart> {
+        SlowPart::of_all(self.parts().filter_map(|of| of.slow_part(nodes)))
+    }
+
+    fn contents(&mut self) -> Contents<'_> {
+        let list = self.list.iter_mut().enumerate();
+        let list = list.map(|(index, phase)| (format!("phases.{index}.of"), &mut phase.of));
+        Contents::Topologies(list.collect())
+    }
+}
+
+impl Phases {
+    fn parts(&self) -> impl Iterator<Item = &Topology> {
+        self.list.iter().map(|phase| &phase.of)
+    }
+}
+
 impl Schedule for Phases {
     fn outside(&self) -> Outside {
         self.outside
     }
 
-    fn repeats_after(&self, _nodes: usize) -> Option<usize> {
-        None
+    fn turns(&self, _nodes: usize) -> Turns {
+        let rounds = self.list.iter().map(|phase| phase.rounds);
+        Turns::Lasting(rounds.map(|rounds| rounds.unwrap_or(usize::MAX)).collect())
     }
 
-    /// Which phase a round is in.
-    fn draw(&self, round: usize, _nodes: usize) -> usize {
-        let mut end = 0_usize;
-        let place = self.list.iter().position(|phase| {
-            end = end.saturating_add(phase.rounds.unwrap_or(usize::MAX));
-            round <= end
-        });
-        place.unwrap_or(self.list.len().saturating_sub(1))
-    }
-
-    /// The first round of each phase.
-    fn change_rounds(&self, _nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
-        Box::new(self.list.iter().scan(1_usize, |next, phase| {
-            let first = *next;
-            *next = first.saturating_add(phase.rounds.unwrap_or(usize::MAX));
-            Some(first)
-        }))
+    fn survey(&self) -> Survey {
+        Survey::All
     }
 
     /// Checks the rounds, nodes and overlays of all phases.
@@ -123,18 +160,5 @@ impl Schedule for Phases {
             members,
             outside: self.outside,
         })
-    }
-}
-
-impl Phases {
-    /// `phases` and what they consist of.
-    pub(super) fn label(&self) -> String {
-        let phases = self.list.iter().map(|phase| {
-            let rounds = phase.rounds.map(|rounds| format!("{rounds} x "));
-            let rounds = rounds.unwrap_or_default();
-            format!("{rounds}{}{}", phase.of.label(), phase.nodes.label())
-        });
-        let phases: Vec<String> = phases.collect();
-        format!("phases [{}]{}", phases.join("; "), self.outside.label())
     }
 }

@@ -1,6 +1,9 @@
 //! Random pairs of nodes, drawn anew in each round.
 
-use super::{Outside, Schedule, Snapshot};
+use super::overlay_spec::{OverlaySpec, usual};
+use super::schedule::{Schedule, Survey, Turns};
+use super::size::{OverlaySize, Paths};
+use super::{Outside, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -32,9 +35,29 @@ impl RandomMatching {
     }
 }
 
+impl OverlaySpec for RandomMatching {
+    usual!(changing, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        "random_matching".to_owned()
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, (nodes as f64 / 2.0).floor(), Paths::Short)
+    }
+}
+
 impl Schedule for RandomMatching {
-    fn repeats_after(&self, _nodes: usize) -> Option<usize> {
-        None
+    fn outside(&self) -> Outside {
+        Outside::default()
+    }
+
+    fn turns(&self, _nodes: usize) -> Turns {
+        Turns::Every(1)
+    }
+
+    fn survey(&self) -> Survey {
+        Survey::UntilConnected
     }
 
     fn check(&self, _nodes: usize) -> Result<(), TopologyError> {

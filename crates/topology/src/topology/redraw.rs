@@ -1,7 +1,10 @@
 //! A fresh overlay every so many rounds.
 
 use super::members::check_fixed;
-use super::{Members, Outside, Schedule, Snapshot, Topology};
+use super::overlay_spec::{Contents, OverlaySpec, SlowPart, usual};
+use super::schedule::{Schedule, Survey, Turns};
+use super::size::OverlaySize;
+use super::{Members, Outside, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -31,22 +34,58 @@ fn each_round() -> usize {
     1
 }
 
+impl OverlaySpec for Redraw {
+    usual!(changing);
+
+    /// `redraw`, what is drawn, and what is not the default.
+    fn label(&self) -> String {
+        let every = match self.every {
+            1 => String::new(),
+            every => format!(" every={every}"),
+        };
+        format!(
+            "redraw {}{}{every}{}",
+            self.of.label(),
+            self.nodes.label(),
+            self.outside.label()
+        )
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        self.nodes.size(&self.of, nodes)
+    }
+
+    fn is_directed(&self) -> bool {
+        self.of.is_directed()
+    }
+
+    fn reads_labels(&self) -> bool {
+        self.of.reads_labels()
+    }
+
+    fn slow_part(&self, nodes: Nodes<'_>) -> Option<SlowPart> {
+        self.of.slow_part(nodes)
+    }
+
+    fn contents(&mut self) -> Contents<'_> {
+        Contents::Topologies(vec![("redraw.of".to_owned(), &mut *self.of)])
+    }
+}
+
 impl Schedule for Redraw {
     fn outside(&self) -> Outside {
         self.outside
     }
 
-    fn repeats_after(&self, _nodes: usize) -> Option<usize> {
-        None
+    fn turns(&self, _nodes: usize) -> Turns {
+        Turns::Every(self.every)
     }
 
-    /// Which draw a round has, from 0.
-    fn draw(&self, round: usize, _nodes: usize) -> usize {
-        round.saturating_sub(1) / self.every.max(1)
-    }
-
-    fn change_rounds(&self, _nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
-        Box::new((1..).step_by(self.every.max(1)))
+    fn survey(&self) -> Survey {
+        match self.nodes {
+            Members::All | Members::First(_) | Members::List(_) => Survey::First,
+            Members::Share(_) => Survey::UntilConnected,
+        }
     }
 
     /// Checks that a draw lasts at least one round, links nodes that exist, and does not itself change.
@@ -82,21 +121,5 @@ impl Schedule for Redraw {
             members,
             outside: self.outside,
         })
-    }
-}
-
-impl Redraw {
-    /// `redraw`, what is drawn, and what is not the default.
-    pub(super) fn label(&self) -> String {
-        let every = match self.every {
-            1 => String::new(),
-            every => format!(" every={every}"),
-        };
-        format!(
-            "redraw {}{}{every}{}",
-            self.of.label(),
-            self.nodes.label(),
-            self.outside.label()
-        )
     }
 }

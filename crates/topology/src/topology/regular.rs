@@ -1,6 +1,8 @@
 //! Uniformly random graphs of one degree.
 
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -31,17 +33,26 @@ pub struct Regular {
     pub degree: usize,
 }
 
-impl Regular {
+impl OverlaySpec for Regular {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        format!("{}-regular", self.degree)
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, self.degree as f64 * nodes as f64 / 2.0, Paths::Short)
+    }
+}
+
+impl FixedOverlay for Regular {
     /// Draws until connected; from degree 3 on almost every draw is.
     ///
     /// # Errors
     /// [`TopologyError::RegularDegree`] if no connected graph has this degree; [`TopologyError::OddRegular`] if both
     /// `degree` and `nodes` are odd.
-    pub(super) fn build(
-        &self,
-        nodes: usize,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         let degree = self.degree;
         let (least, most) = (2.min(nodes - 1), nodes - 1);
         if degree < least || degree > most {
@@ -312,7 +323,7 @@ mod tests {
             (30, 29),
             (300, 41),
         ] {
-            let overlay = Regular { degree }.build(nodes, &mut rng).unwrap();
+            let overlay = Regular { degree }.build(nodes.into(), &mut rng).unwrap();
             assert_eq!(
                 overlay.degree_histogram()[degree],
                 nodes,
@@ -324,9 +335,9 @@ mod tests {
 
     #[test]
     fn impossible_degrees_are_refused() {
-        let message = |nodes, degree| {
+        let message = |nodes: usize, degree| {
             Regular { degree }
-                .build(nodes, &mut ChaCha8Rng::seed_from_u64(1))
+                .build(nodes.into(), &mut ChaCha8Rng::seed_from_u64(1))
                 .unwrap_err()
                 .to_string()
         };

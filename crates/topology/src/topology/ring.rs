@@ -1,6 +1,9 @@
 //! A cycle of nodes.
 
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +26,29 @@ impl Default for Ring {
     }
 }
 
-impl Ring {
+impl OverlaySpec for Ring {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    /// `ring`, with its hops if there are several.
+    fn label(&self) -> String {
+        match self.hops {
+            1 => "ring".to_owned(),
+            hops => format!("ring hops={hops}"),
+        }
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, self.hops as f64 * nodes as f64, Paths::Long)
+    }
+}
+
+impl FixedOverlay for Ring {
     /// Links each node to the next `hops` nodes around the circle.
     ///
     /// # Errors
     /// [`TopologyError::RingHops`] if `hops` is 0 or passes the opposite node.
-    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         if self.hops == 0 || self.hops > (nodes / 2).max(1) {
             return Err(TopologyError::RingHops {
                 hops: self.hops,
@@ -37,7 +57,9 @@ impl Ring {
         }
         Overlay::from_edges(nodes, self.edges(nodes))
     }
+}
 
+impl Ring {
     /// Every node's links forward; none if there is one node.
     pub(super) fn edges(&self, nodes: usize) -> impl Iterator<Item = (u32, u32)> + use<> {
         let hops = self.hops.min(nodes - 1);
@@ -45,23 +67,16 @@ impl Ring {
             (1..=hops).map(move |hop| (node as u32, ((node + hop) % nodes) as u32))
         })
     }
-
-    /// `ring`, with its hops if there are several.
-    pub(super) fn label(&self) -> String {
-        match self.hops {
-            1 => "ring".to_owned(),
-            hops => format!("ring hops={hops}"),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::overlay_spec::built;
 
     #[test]
     fn hops_give_twice_as_many_neighbours() {
-        let overlay = Ring { hops: 2 }.build(7).unwrap();
+        let overlay = built(&Ring { hops: 2 }, 7).unwrap();
         assert_eq!(overlay.neighbours(0), [1, 2, 5, 6]);
         assert_eq!(overlay.degree_histogram(), [0, 0, 0, 0, 7]);
         assert_eq!(overlay.edge_connectivity(), 4);
@@ -69,19 +84,19 @@ mod tests {
 
     #[test]
     fn small_rings_are_an_edge_and_a_node() {
-        assert_eq!(Ring::default().build(2).unwrap().edge_count(), 1);
-        assert_eq!(Ring::default().build(1).unwrap().edge_count(), 0);
-        assert_eq!(Ring { hops: 3 }.build(6).unwrap().edge_count(), 15);
+        assert_eq!(built(&Ring::default(), 2).unwrap().edge_count(), 1);
+        assert_eq!(built(&Ring::default(), 1).unwrap().edge_count(), 0);
+        assert_eq!(built(&Ring { hops: 3 }, 6).unwrap().edge_count(), 15);
     }
 
     #[test]
     fn hops_beyond_the_antipode_are_refused() {
-        let error = Ring { hops: 4 }.build(7).unwrap_err();
+        let error = built(&Ring { hops: 4 }, 7).unwrap_err();
         assert_eq!(
             error.to_string(),
             "ring: hops = 4 must lie in 1..=3 for 7 nodes"
         );
-        let refusal = Ring { hops: 0 }.build(7).unwrap_err();
+        let refusal = built(&Ring { hops: 0 }, 7).unwrap_err();
         assert!(matches!(refusal, TopologyError::RingHops { hops: 0, .. }));
     }
 }

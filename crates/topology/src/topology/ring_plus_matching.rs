@@ -1,7 +1,9 @@
 //! A ring and a random perfect matching.
 
 use super::Ring;
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -16,16 +18,25 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct RingPlusMatching {}
 
-impl RingPlusMatching {
+impl OverlaySpec for RingPlusMatching {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        "ring_plus_matching".to_owned()
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, 1.5 * nodes as f64, Paths::Short)
+    }
+}
+
+impl FixedOverlay for RingPlusMatching {
     /// Draws matchings until one avoids the ring, which about e^-1 of them do.
     ///
     /// # Errors
     /// [`TopologyError::MatchingNodes`] unless `nodes` is even and at least 4.
-    pub(super) fn build(
-        &self,
-        nodes: usize,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         if !nodes.is_multiple_of(2) || nodes < 4 {
             return Err(TopologyError::MatchingNodes { nodes });
         }
@@ -51,12 +62,14 @@ mod tests {
     fn every_node_has_three_neighbours() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for nodes in [4, 6, 10, 100] {
-            let overlay = RingPlusMatching {}.build(nodes, &mut rng).unwrap();
+            let overlay = RingPlusMatching {}.build(nodes.into(), &mut rng).unwrap();
             assert_eq!(overlay.degree_histogram(), [0, 0, 0, nodes]);
         }
         for nodes in [2, 3, 7] {
             assert_eq!(
-                RingPlusMatching {}.build(nodes, &mut rng).unwrap_err(),
+                RingPlusMatching {}
+                    .build(nodes.into(), &mut rng)
+                    .unwrap_err(),
                 TopologyError::MatchingNodes { nodes }
             );
         }

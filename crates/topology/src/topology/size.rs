@@ -1,6 +1,6 @@
 //! How large an overlay becomes, estimated before it is built.
 
-use super::{DCliques, InterClique, Members, OverlayChange, Topology};
+use super::{Members, Topology};
 use crate::Weights;
 use crate::spectrum::{LANCZOS_STEPS, MOST_FACTORISED};
 
@@ -43,113 +43,24 @@ pub struct OverlaySize {
     pub is_slow: bool,
 }
 
-impl Topology {
-    /// The size of an overlay of `nodes` nodes. Parameters that do not fit are not refused here.
-    #[must_use]
-    pub fn size(&self, nodes: usize) -> OverlaySize {
-        let n = nodes as f64;
-        let pairs = n * (n - 1.0) / 2.0;
-        let listed = |edges: f64| {
-            // Of no nodes some products are not a number, which `max` takes for 0.
-            let edges = edges.max(0.0).min(pairs.max(0.0));
-            OverlaySize {
-                nodes,
-                edges,
-                edges_at_once: edges,
-                is_listed: true,
-                is_complete: false,
-                is_slow: self.is_slow(),
-            }
-        };
-        match self {
-            Self::Path(_) | Self::Star(_) | Self::BalancedTree(_) => listed(n - 1.0),
-            Self::Ring(ring) => listed(ring.hops as f64 * n),
-            Self::Grid(_) | Self::Torus(_) => listed(2.0 * n),
-            Self::Complete(_) => OverlaySize {
-                nodes,
-                edges: pairs,
-                edges_at_once: pairs,
-                is_listed: false,
-                is_complete: true,
-                is_slow: false,
-            },
-            Self::Barbell(barbell) => {
-                let (m1, m2) = (barbell.m1 as f64, barbell.m2 as f64);
-                listed(m1 * (m1 - 1.0) + m2 + 1.0)
-            }
-            Self::ErdosRenyi(erdos_renyi) => listed(erdos_renyi.p.of(nodes) * pairs),
-            Self::Regular(regular) => listed(regular.degree as f64 * n / 2.0),
-            Self::RingPlusMatching(_) => listed(1.5 * n),
-            Self::VirtualRings(rings) => listed(rings.spaces as f64 * n),
-            Self::Exponential(_) => listed(n * n.log2().ceil()),
-            Self::WattsStrogatz(lattice) => listed(lattice.neighbours as f64 * n / 2.0),
-            Self::DCliques(d_cliques) => listed(d_cliques.edges(n)),
-            Self::Edges(edges) => listed(edges.pairs.len() as f64),
-            Self::OnePeer(_) => listed(n),
-            Self::RandomMatching(_) => listed((n / 2.0).floor()),
-            Self::Own(own) => OverlaySize {
-                edges_at_once: match own.part().change() {
-                    // All overlays of the period, and then their union as well.
-                    OverlayChange::TakeTurns(count) => {
-                        2.0 * count as f64 * own.part().edges(nodes).max(0.0)
-                    }
-                    _ => listed(own.part().edges(nodes)).edges,
-                },
-                ..listed(own.part().edges(nodes))
-            },
-            Self::Phases(phases) => {
-                let sizes = phases.list.iter();
-                let sizes = sizes.map(|phase| phase.nodes.size(&phase.of, nodes));
-                sizes
-                    .max_by(|a, b| a.edges.total_cmp(&b.edges))
-                    .unwrap_or(listed(0.0))
-            }
-            Self::Redraw(redraw) => redraw.nodes.size(&redraw.of, nodes),
-            Self::Periodic(periodic) => {
-                let edges = || periodic.list.iter().map(|of| of.size(nodes).edges);
-                OverlaySize {
-                    // All overlays of the period, and then their union as well.
-                    edges_at_once: 2.0 * edges().sum::<f64>(),
-                    ..listed(edges().fold(0.0, f64::max))
-                }
-            }
-        }
-    }
+/// Whether news may take many hops from one node to another, as on a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paths {
+    /// It may: then eigenvalues are hard to find.
+    Long,
+    /// It takes few hops.
+    Short,
 }
 
-impl Topology {
-    /// Whether the overlay may have long paths, as a ring has. Schedules count as such.
-    fn is_slow(&self) -> bool {
-        match self {
-            Self::Complete(_)
-            | Self::Star(_)
-            | Self::ErdosRenyi(_)
-            | Self::Regular(_)
-            | Self::RingPlusMatching(_)
-            | Self::VirtualRings(_)
-            | Self::Exponential(_)
-            | Self::OnePeer(_)
-            | Self::RandomMatching(_) => false,
-            Self::Path(_)
-            | Self::Ring(_)
-            | Self::Grid(_)
-            | Self::Torus(_)
-            | Self::BalancedTree(_)
-            | Self::Barbell(_)
-            | Self::WattsStrogatz(_)
-            | Self::DCliques(_)
-            | Self::Edges(_)
-            | Self::Phases(_)
-            | Self::Periodic(_)
-            | Self::Redraw(_)
-            | Self::Own(_) => true,
-        }
-    }
+/// How many pairs there are among `nodes` nodes.
+pub(super) fn pairs(nodes: usize) -> f64 {
+    let n = nodes as f64;
+    n * (n - 1.0) / 2.0
 }
 
 impl Members {
     /// The size of an overlay of `nodes` nodes in which these are linked as `of` says.
-    fn size(&self, of: &Topology, nodes: usize) -> OverlaySize {
+    pub(super) fn size(&self, of: &Topology, nodes: usize) -> OverlaySize {
         let linked = self.count(nodes);
         let among = of.size(linked.min(nodes));
         OverlaySize {
@@ -160,26 +71,21 @@ impl Members {
     }
 }
 
-impl DCliques {
-    /// Edges among `nodes` nodes, about.
-    fn edges(&self, nodes: f64) -> f64 {
-        let size = (self.max_clique_size as f64).max(1.0);
-        let cliques = (nodes / size).ceil();
-        let within = nodes * (size - 1.0) / 2.0 - cliques * self.removed_edges as f64;
-        let between = match self.inter {
-            InterClique::Ring => cliques,
-            // Each level joins every two of M groups, and has a group for M of the level before.
-            InterClique::Fractal => cliques * size.max(2.0) / 2.0,
-            InterClique::SmallWorld(small_world) => {
-                2.0 * small_world.c as f64 * cliques * (cliques.log2() + 1.0)
-            }
-            InterClique::FullyConnected => cliques * (cliques - 1.0) / 2.0,
-        };
-        within.max(0.0) + between
-    }
-}
-
 impl OverlaySize {
+    /// The size of an overlay of about so many `edges`, which are held in memory one by one.
+    pub(super) fn listed(nodes: usize, edges: f64, paths: Paths) -> Self {
+        // Of no nodes some products are not a number, which `max` takes for 0.
+        let edges = edges.max(0.0).min(pairs(nodes).max(0.0));
+        Self {
+            nodes,
+            edges,
+            edges_at_once: edges,
+            is_listed: true,
+            is_complete: false,
+            is_slow: paths == Paths::Long,
+        }
+    }
+
     /// Estimate in bytes of the most memory that is held at once while the overlay is built, `weights` are put on it and
     /// their figures are computed.
     #[must_use]
@@ -190,9 +96,9 @@ impl OverlaySize {
             ..*self
         };
         let (arcs, entries) = (at_once.arcs(), at_once.weights(weights));
-        let weighing = match weights {
-            Weights::Random(_) => DRAWN_WEIGHT_BYTES * entries,
-            _ => WEIGHT_BYTES * entries,
+        let weighing = match weights.are_drawn() {
+            true => DRAWN_WEIGHT_BYTES * entries,
+            false => WEIGHT_BYTES * entries,
         };
         let all_eigenvalues = self.dense_bytes(entries);
         let most = (ARC_BYTES * arcs).max(weighing) + all_eigenvalues.max(self.searching_bytes());
@@ -204,7 +110,7 @@ impl OverlaySize {
     /// of the matrix of `weights`.
     #[must_use]
     pub fn page_bytes(&self, weights: &Weights) -> u64 {
-        if matches!(weights, Weights::Random(_)) {
+        if weights.are_drawn() {
             return 0;
         }
         let arcs = PAGE_ARC_BYTES * self.arcs();
@@ -314,6 +220,7 @@ mod tests {
                 "{text}: {found}, expected {expected}"
             );
             assert_eq!(size.is_complete, overlay.is_complete(), "{text}");
+            assert_eq!(topology.is_directed(), overlay.is_directed(), "{text}");
             // What is listed is never taken for a group.
             assert!(size.is_listed || overlay.listed_arcs() == 0, "{text}");
         }

@@ -1,7 +1,10 @@
 //! A rectangle of nodes whose opposite sides meet.
 
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
 use super::rectangle;
-use crate::{Overlay, TopologyError};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +26,22 @@ pub struct Torus {
     pub rows: Option<usize>,
 }
 
-impl Torus {
+impl OverlaySpec for Torus {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        rectangle::label("torus", self.rows)
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, 2.0 * nodes as f64, Paths::Long)
+    }
+}
+
+impl FixedOverlay for Torus {
     /// Links the nodes of the rectangle and around its edge.
-    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         let (rows, columns) = rectangle::sides("torus", self.rows, nodes)?;
         let right = (0..nodes).map(|node| (node, node / columns * columns + (node + 1) % columns));
         let below = (0..nodes).map(|node| (node, (node + columns) % nodes));
@@ -38,10 +54,11 @@ impl Torus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::overlay_spec::built;
 
     #[test]
     fn every_node_has_four_neighbours() {
-        let overlay = Torus::default().build(12).unwrap();
+        let overlay = built(&Torus::default(), 12).unwrap();
         assert_eq!(overlay.degree_histogram(), [0, 0, 0, 0, 12]);
         assert_eq!(overlay.neighbours(3), [0, 2, 7, 11]);
         assert_eq!(overlay.edge_connectivity(), 4);
@@ -50,17 +67,23 @@ mod tests {
     #[test]
     fn short_sides_merge_their_links() {
         assert_eq!(
-            Torus { rows: Some(2) }.build(8).unwrap().degree_histogram(),
+            built(&Torus { rows: Some(2) }, 8)
+                .unwrap()
+                .degree_histogram(),
             [0, 0, 0, 8]
         );
         assert_eq!(
-            Torus { rows: Some(1) }.build(7).unwrap().degree_histogram(),
+            built(&Torus { rows: Some(1) }, 7)
+                .unwrap()
+                .degree_histogram(),
             [0, 0, 7]
         );
         assert_eq!(
-            Torus { rows: Some(7) }.build(7).unwrap().degree_histogram(),
+            built(&Torus { rows: Some(7) }, 7)
+                .unwrap()
+                .degree_histogram(),
             [0, 0, 7]
         );
-        assert_eq!(Torus::default().build(1).unwrap().edge_count(), 0);
+        assert_eq!(built(&Torus::default(), 1).unwrap().edge_count(), 0);
     }
 }

@@ -1,7 +1,9 @@
 //! Neighbours on several randomly ordered rings.
 
 use super::Ring;
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -25,22 +27,33 @@ pub struct VirtualRings {
     pub spaces: usize,
 }
 
-impl VirtualRings {
+impl OverlaySpec for VirtualRings {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    fn label(&self) -> String {
+        format!("virtual_rings spaces={}", self.spaces)
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(nodes, self.spaces as f64 * nodes as f64, Paths::Short)
+    }
+}
+
+impl FixedOverlay for VirtualRings {
     /// Draws the coordinates, links ring neighbours and pairs up the nodes left short.
     ///
     /// # Errors
     /// [`TopologyError::Spaces`] if there are no rings, or too many for 2L different neighbours.
-    pub(super) fn build(
-        &self,
-        nodes: usize,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         self.check(nodes)?;
         let mut links = self.ring_links(nodes, rng);
         self.pair_up(nodes, &mut links, rng);
         Overlay::from_edges(nodes, links)
     }
+}
 
+impl VirtualRings {
     /// Draws the coordinates, ring by ring, and links neighbours on every ring.
     pub(crate) fn ring_links(&self, nodes: usize, rng: &mut ChaCha8Rng) -> BTreeSet<(u32, u32)> {
         self.rings(nodes, rng, |_| true)
@@ -152,7 +165,9 @@ mod tests {
     fn nodes_have_twice_as_many_neighbours_as_rings() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for (nodes, spaces) in [(10, 1), (50, 2), (200, 5), (1000, 3)] {
-            let overlay = VirtualRings { spaces }.build(nodes, &mut rng).unwrap();
+            let overlay = VirtualRings { spaces }
+                .build(nodes.into(), &mut rng)
+                .unwrap();
             let histogram = overlay.degree_histogram();
             assert_eq!(histogram.len(), 2 * spaces + 1);
             let full = histogram[2 * spaces];
@@ -168,7 +183,7 @@ mod tests {
     fn who_stays_short_has_no_unlinked_partner() {
         for seed in 0..200 {
             let overlay = VirtualRings { spaces: 2 }
-                .build(6, &mut ChaCha8Rng::seed_from_u64(seed))
+                .build(6.into(), &mut ChaCha8Rng::seed_from_u64(seed))
                 .unwrap();
             let short: Vec<usize> = (0..6).filter(|&node| overlay.degree(node) < 4).collect();
             for &a in &short {
@@ -207,7 +222,7 @@ mod tests {
     fn without_failures_the_ring_neighbours_are_those_of_the_build() {
         let rings = VirtualRings { spaces: 2 };
         let stream = || ChaCha8Rng::seed_from_u64(5);
-        let built = rings.build(40, &mut stream()).unwrap();
+        let built = rings.build(40.into(), &mut stream()).unwrap();
         let rebuilt = rings.rebuild(40, &mut stream(), &[true; 40]).unwrap();
         for (a, b) in rebuilt.edges() {
             assert!(built.neighbours(a as usize).contains(&b), "{a}-{b}");
@@ -223,13 +238,13 @@ mod tests {
     #[test]
     fn too_many_rings_are_refused() {
         let error = VirtualRings { spaces: 5 }
-            .build(10, &mut ChaCha8Rng::seed_from_u64(1))
+            .build(10.into(), &mut ChaCha8Rng::seed_from_u64(1))
             .unwrap_err();
         let expected =
             "virtual_rings: 5 spaces give up to 10 neighbours; 10 nodes allow 1..=4 spaces";
         assert_eq!(error.to_string(), expected);
         let few = VirtualRings { spaces: 1 }
-            .build(2, &mut ChaCha8Rng::seed_from_u64(1))
+            .build(2.into(), &mut ChaCha8Rng::seed_from_u64(1))
             .unwrap_err();
         let expected = "virtual_rings: 1 spaces give up to 2 neighbours; 2 nodes are too few for any, at least 3 are needed";
         assert_eq!(few.to_string(), expected);

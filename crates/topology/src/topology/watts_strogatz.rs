@@ -1,7 +1,9 @@
 //! A ring lattice with some edges rewired at random.
 
 use super::Ring;
-use crate::{Overlay, TopologyError};
+use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::size::{OverlaySize, Paths};
+use crate::{Nodes, Overlay, TopologyError};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -30,17 +32,34 @@ pub struct WattsStrogatz {
     pub rewire: f64,
 }
 
-impl WattsStrogatz {
+impl OverlaySpec for WattsStrogatz {
+    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+
+    /// `watts_strogatz` with its parameters.
+    fn label(&self) -> String {
+        format!(
+            "watts_strogatz neighbours={} rewire={}",
+            self.neighbours, self.rewire
+        )
+    }
+
+    fn size(&self, nodes: usize) -> OverlaySize {
+        OverlaySize::listed(
+            nodes,
+            self.neighbours as f64 * nodes as f64 / 2.0,
+            Paths::Long,
+        )
+    }
+}
+
+impl FixedOverlay for WattsStrogatz {
     /// Draws until connected.
     ///
     /// # Errors
     /// [`TopologyError::LatticeNeighbours`] or [`TopologyError::Probability`] for parameters that do not fit;
     /// [`TopologyError::NeverConnected`] if no draw is connected.
-    pub(super) fn build(
-        &self,
-        nodes: usize,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Overlay, TopologyError> {
+    fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        let nodes = nodes.count;
         let (neighbours, rewire) = (self.neighbours, self.rewire);
         if neighbours == 0 || !neighbours.is_multiple_of(2) || neighbours >= nodes {
             return Err(TopologyError::LatticeNeighbours { neighbours, nodes });
@@ -64,7 +83,9 @@ impl WattsStrogatz {
             draws: DRAWS,
         })
     }
+}
 
+impl WattsStrogatz {
     fn draw(&self, nodes: usize, rng: &mut ChaCha8Rng) -> Vec<(u32, u32)> {
         let mut adjacent = vec![BTreeSet::new(); nodes];
         for (a, b) in (Ring {
@@ -91,14 +112,6 @@ impl WattsStrogatz {
         rows.flat_map(|(a, row)| row.range(a as u32..).map(move |&b| (a as u32, b)))
             .collect()
     }
-
-    /// `watts_strogatz` with its parameters.
-    pub(super) fn label(&self) -> String {
-        format!(
-            "watts_strogatz neighbours={} rewire={}",
-            self.neighbours, self.rewire
-        )
-    }
 }
 
 /// Moves the far end of the edge from `node` to `old` to a random node that is not yet a neighbour of `node`.
@@ -118,6 +131,7 @@ fn rewire(adjacent: &mut [BTreeSet<u32>], node: u32, old: u32, rng: &mut ChaCha8
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::overlay_spec::built;
     use rand::SeedableRng;
 
     #[test]
@@ -128,7 +142,7 @@ mod tests {
                 neighbours: 4,
                 rewire,
             }
-            .build(60, &mut rng)
+            .build(60.into(), &mut rng)
             .unwrap();
             assert_eq!(overlay.edge_count(), 120);
         }
@@ -141,21 +155,21 @@ mod tests {
             neighbours: 4,
             rewire: 0.0,
         }
-        .build(9, &mut rng)
+        .build(9.into(), &mut rng)
         .unwrap();
-        let ring = Ring { hops: 2 }.build(9).unwrap();
+        let ring = built(&Ring { hops: 2 }, 9).unwrap();
         assert!(lattice.edges().eq(ring.edges()));
     }
 
     #[test]
     fn edges_are_rewired_as_often_as_asked() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
-        let ring = Ring { hops: 3 }.build(2000).unwrap();
+        let ring = built(&Ring { hops: 3 }, 2000).unwrap();
         let overlay = WattsStrogatz {
             neighbours: 6,
             rewire: 0.2,
         }
-        .build(2000, &mut rng)
+        .build(2000.into(), &mut rng)
         .unwrap();
         let kept = overlay
             .edges()
@@ -170,7 +184,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for (neighbours, rewire) in [(3, 0.1), (0, 0.1), (10, 0.1), (4, 1.5), (4, f64::NAN)] {
             let said = WattsStrogatz { neighbours, rewire }
-                .build(10, &mut rng)
+                .build(10.into(), &mut rng)
                 .unwrap_err()
                 .to_string();
             assert!(said.starts_with("watts_strogatz:"), "{said}");
@@ -179,7 +193,7 @@ mod tests {
             neighbours: 2,
             rewire: 0.1,
         };
-        let said = lattice.build(2, &mut rng).unwrap_err().to_string();
+        let said = lattice.build(2.into(), &mut rng).unwrap_err().to_string();
         assert_eq!(said, "watts_strogatz: found 2 nodes, at least 3 are needed");
     }
 }

@@ -1,6 +1,8 @@
 //! Means over neighbourhoods, weighted by how much each node trained on.
 
+use super::weights_spec::{AfterFailures, WeightsSpec, usual};
 use crate::{MixingMatrix, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +16,23 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct ByExamples {}
 
-impl ByExamples {
+impl WeightsSpec for ByExamples {
+    usual!(mean_when_complete, not_drawn, no_list);
+
+    fn label(&self) -> String {
+        "by_examples".to_owned()
+    }
+
     /// The weights of an overlay.
     ///
     /// # Errors
     /// [`TopologyError::UnknownExamples`] if the overlay does not know its examples;
     /// [`TopologyError::NoExamples`] if a node and its neighbours hold none.
-    pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
         let Some(examples) = overlay.examples() else {
             let nodes = overlay.nodes();
             return Err(TopologyError::UnknownExamples { nodes });
@@ -40,7 +52,7 @@ impl ByExamples {
     }
 
     /// `π_i ∝ n_i Σ_l n_l`, for which `π_i w_ij = π_j w_ji`; NaN where the overlay has no such weights.
-    pub(super) fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
+    fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
         let Some(examples) = overlay.examples() else {
             return vec![f64::NAN; overlay.nodes()];
         };
@@ -50,6 +62,18 @@ impl ByExamples {
         }
         let total: f64 = shares.iter().sum();
         shares.iter().map(|share| share / total).collect()
+    }
+
+    fn suit_directed(&self) -> bool {
+        false
+    }
+
+    fn read_examples(&self) -> bool {
+        true
+    }
+
+    fn after_failures(&self) -> AfterFailures {
+        AfterFailures::FromExamples
     }
 }
 
@@ -70,6 +94,7 @@ fn neighbourhood_totals(overlay: &Overlay, examples: &[u64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weights::weights_spec::matrix_of;
     use crate::{Form, Spectrum, Uniform, Weights};
 
     fn path(examples: &[u64]) -> Overlay {
@@ -82,7 +107,7 @@ mod tests {
 
     #[test]
     fn each_row_is_the_mean_over_the_examples_around() {
-        let matrix = ByExamples {}.matrix(&path(&[10, 30, 60])).unwrap();
+        let matrix = matrix_of(&ByExamples {}, &path(&[10, 30, 60])).unwrap();
         assert_eq!(matrix.row(0).collect::<Vec<_>>(), [(0, 0.25), (1, 0.75)]);
         assert_eq!(
             matrix.row(1).collect::<Vec<_>>(),
@@ -98,8 +123,8 @@ mod tests {
     fn equal_numbers_are_uniform_weights() {
         let overlay = path(&[7; 5]);
         assert_eq!(
-            ByExamples {}.matrix(&overlay).unwrap(),
-            Uniform {}.matrix(&overlay).unwrap()
+            matrix_of(&ByExamples {}, &overlay).unwrap(),
+            matrix_of(&Uniform {}, &overlay).unwrap()
         );
     }
 
@@ -107,7 +132,7 @@ mod tests {
     fn the_complete_overlay_averages_over_all_examples_at_once() {
         let overlay = Overlay::from_edges(3, [(0, 1), (0, 2), (1, 2)]).unwrap();
         let overlay = overlay.with_examples(vec![1, 0, 3]).unwrap();
-        let matrix = ByExamples {}.matrix(&overlay).unwrap();
+        let matrix = matrix_of(&ByExamples {}, &overlay).unwrap();
         assert_eq!(matrix.form(), Form::Average(&[0.25, 0.0, 0.75]));
         assert_eq!(ByExamples {}.stationary(&overlay), [0.25, 0.0, 0.75]);
     }
@@ -115,7 +140,7 @@ mod tests {
     #[test]
     fn mixing_is_reversible_in_the_stationary_distribution() {
         let overlay = path(&[3, 1, 4, 1, 5]);
-        let matrix = ByExamples {}.matrix(&overlay).unwrap();
+        let matrix = matrix_of(&ByExamples {}, &overlay).unwrap();
         let shares = ByExamples {}.stationary(&overlay);
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-15);
         for (i, j) in (0..5).flat_map(|i| (0..5).map(move |j| (i, j))) {
@@ -139,10 +164,10 @@ mod tests {
     fn missing_examples_are_named() {
         let unknown = Overlay::from_edges(3, [(0, 1)]).unwrap();
         assert_eq!(
-            ByExamples {}.matrix(&unknown).unwrap_err().to_string(),
+            matrix_of(&ByExamples {}, &unknown).unwrap_err().to_string(),
             "by_examples: how many examples each of the 3 nodes holds is not known"
         );
-        let error = ByExamples {}.matrix(&path(&[0, 0, 5])).unwrap_err();
+        let error = matrix_of(&ByExamples {}, &path(&[0, 0, 5])).unwrap_err();
         assert_eq!(
             error.to_string(),
             "by_examples: node 0 and its neighbours hold no examples, so its weights would be 0 / 0"

@@ -1,7 +1,9 @@
 //! Weights read from a file.
 
+use super::weights_spec::{AfterFailures, WeightsSpec, usual};
 use crate::topology::{of_file, parse_lines};
 use crate::{MixingMatrix, Overlay, TopologyError, redacted};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,13 +41,44 @@ pub struct WeightEntry {
 }
 
 impl EdgeWeights {
+    /// The weight of each edge `(a, b)`, `a < b`.
+    fn of_edges(&self) -> Result<BTreeMap<(u32, u32), f64>, TopologyError> {
+        let mut of_edges = BTreeMap::new();
+        for &WeightEntry { i, j, weight } in self.entries.iter().filter(|entry| entry.i != entry.j)
+        {
+            let (a, b) = (i.min(j), i.max(j));
+            let first = *of_edges.entry((a, b)).or_insert(weight);
+            if (first - weight).abs() > TOLERANCE {
+                return Err(TopologyError::AsymmetricWeights {
+                    a,
+                    b,
+                    weights: [first, weight],
+                });
+            }
+        }
+        Ok(of_edges)
+    }
+}
+
+impl WeightsSpec for EdgeWeights {
+    usual!(symmetric, each_held, not_drawn, ignore_examples);
+
+    /// `edges` and the file's name.
+    fn label(&self) -> String {
+        of_file(&self.file)
+    }
+
     /// The weights of an overlay whose edges are those of the file.
     ///
     /// # Errors
     /// [`TopologyError::MissingWeight`] for an edge without a weight, [`TopologyError::WeightOfNoEdge`] for a weight without
     /// an edge, [`TopologyError::AsymmetricWeights`] for two weights of an edge, and [`TopologyError::OwnWeight`] for an
     /// entry on the diagonal that is not what its row lacks to one.
-    pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
         let of_edges = self.of_edges()?;
         let missing = overlay.edges().find(|edge| !of_edges.contains_key(edge));
         if let Some((a, b)) = missing {
@@ -76,27 +109,12 @@ impl EdgeWeights {
         }
     }
 
-    /// The weight of each edge `(a, b)`, `a < b`.
-    fn of_edges(&self) -> Result<BTreeMap<(u32, u32), f64>, TopologyError> {
-        let mut of_edges = BTreeMap::new();
-        for &WeightEntry { i, j, weight } in self.entries.iter().filter(|entry| entry.i != entry.j)
-        {
-            let (a, b) = (i.min(j), i.max(j));
-            let first = *of_edges.entry((a, b)).or_insert(weight);
-            if (first - weight).abs() > TOLERANCE {
-                return Err(TopologyError::AsymmetricWeights {
-                    a,
-                    b,
-                    weights: [first, weight],
-                });
-            }
-        }
-        Ok(of_edges)
+    fn list(&mut self) -> Option<(&'static str, &mut EdgeWeights)> {
+        Some(("edges", self))
     }
 
-    /// `edges` and the file's name.
-    pub(super) fn label(&self) -> String {
-        of_file(&self.file)
+    fn after_failures(&self) -> AfterFailures {
+        AfterFailures::ToDiagonal
     }
 }
 
@@ -129,6 +147,7 @@ fn parse_entry(content: &str) -> Option<WeightEntry> {
 mod tests {
     use super::*;
     use crate::Weights;
+    use crate::weights::weights_spec::matrix_of;
 
     fn weights(text: &str) -> EdgeWeights {
         EdgeWeights {
@@ -150,7 +169,7 @@ mod tests {
             "# W\n0 1 0.25\n1 0 2.5e-1\n 1 2\t.5 # an edge\n2,1, 0.5\n",
             "1 2 0.5\n0 0 0.75\n0 1 0.25\n2 2 0.5\n1 1 0.25",
         ] {
-            let matrix = weights(text).matrix(&path()).unwrap();
+            let matrix = matrix_of(&weights(text), &path()).unwrap();
             let row = |i| (0..3).map(|j| matrix.weight(i, j)).collect::<Vec<_>>();
             assert_eq!(row(0), [0.75, 0.25, 0.0], "{text}");
             assert_eq!(row(1), [0.25, 0.25, 0.5], "{text}");
@@ -197,7 +216,7 @@ mod tests {
                 "node 1 gives itself the weight 0.5, needed 0.25, with which its row sums to one",
             ),
         ] {
-            let found = weights(text).matrix(&path()).unwrap_err();
+            let found = matrix_of(&weights(text), &path()).unwrap_err();
             assert_eq!(found.to_string(), error, "{text}");
         }
     }

@@ -1,7 +1,9 @@
 //! The weights that mix fastest of all.
 
+use super::weights_spec::{AfterFailures, WeightsSpec, usual};
 use crate::{MixingMatrix, Overlay, TopologyError};
 use problem::Problem;
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +46,23 @@ impl Default for Fastest {
     }
 }
 
-impl Fastest {
+impl WeightsSpec for Fastest {
+    usual!(
+        symmetric,
+        mean_when_complete,
+        not_drawn,
+        ignore_examples,
+        no_list
+    );
+
+    /// `fastest`, saying so if entries may be negative.
+    fn label(&self) -> String {
+        match self.nonnegative {
+            true => "fastest".to_owned(),
+            false => "fastest nonnegative=false".to_owned(),
+        }
+    }
+
     /// The weights of an overlay.
     ///
     /// # Errors
@@ -53,7 +71,11 @@ impl Fastest {
     ///
     /// # Complexity
     /// Tens of steps of O(N³ + E³) for a component of N nodes and E edges.
-    pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
         if overlay.is_complete() {
             return super::equal(overlay);
         }
@@ -73,12 +95,8 @@ impl Fastest {
         MixingMatrix::from_rows(overlay.nodes(), rows)
     }
 
-    /// `fastest`, saying so if entries may be negative.
-    pub(super) fn label(&self) -> String {
-        match self.nonnegative {
-            true => "fastest".to_owned(),
-            false => "fastest nonnegative=false".to_owned(),
-        }
+    fn after_failures(&self) -> AfterFailures {
+        AfterFailures::ToDiagonal
     }
 }
 

@@ -1,8 +1,10 @@
 //! Weights from the Laplacian's spectrum.
 
 use super::equal;
+use super::weights_spec::{AfterFailures, WeightsSpec, usual};
 use crate::spectrum::laplacian_extremes;
 use crate::{MixingMatrix, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +22,26 @@ pub struct Laplacian {
     pub theta: Option<f64>,
 }
 
-impl Laplacian {
+impl WeightsSpec for Laplacian {
+    usual!(symmetric, not_drawn, ignore_examples, no_list);
+
+    /// `laplacian`, with θ if it was given.
+    fn label(&self) -> String {
+        match self.theta {
+            None => "laplacian".to_owned(),
+            Some(theta) => format!("laplacian theta={theta}"),
+        }
+    }
+
     /// The weights of an overlay.
     ///
     /// # Errors
     /// [`TopologyError::Theta`] if θ is outside `0..=1`; [`TopologyError::Eigenvalues`].
-    pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
         if let Some(theta) = self.theta.filter(|theta| !(0.0..=1.0).contains(theta)) {
             return Err(TopologyError::Theta { theta });
         }
@@ -43,28 +59,25 @@ impl Laplacian {
     }
 
     /// Whether all weights of a complete overlay are equal: θ* is 1 there.
-    pub(super) fn is_mean_when_complete(&self) -> bool {
+    fn is_mean_when_complete(&self) -> bool {
         self.theta.is_none_or(|theta| theta == 1.0)
     }
 
-    /// `laplacian`, with θ if it was given.
-    pub(super) fn label(&self) -> String {
-        match self.theta {
-            None => "laplacian".to_owned(),
-            Some(theta) => format!("laplacian theta={theta}"),
-        }
+    fn after_failures(&self) -> AfterFailures {
+        AfterFailures::OneWeight
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weights::weights_spec::matrix_of;
 
     #[test]
     fn theta_outside_the_unit_interval_is_refused() {
         let path = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
         for theta in [-0.1, 1.1, f64::NAN] {
-            let error = Laplacian { theta: Some(theta) }.matrix(&path).unwrap_err();
+            let error = matrix_of(&Laplacian { theta: Some(theta) }, &path).unwrap_err();
             assert!(
                 error.to_string().starts_with("laplacian: theta = "),
                 "{error}"
@@ -75,7 +88,7 @@ mod tests {
     #[test]
     fn a_star_has_a_negative_self_weight() {
         let star = Overlay::from_edges(9, (1..9).map(|leaf| (0, leaf))).unwrap();
-        let matrix = Laplacian::default().matrix(&star).unwrap();
+        let matrix = matrix_of(&Laplacian::default(), &star).unwrap();
         assert!(matrix.min_self_weight() < 0.0);
         assert!(matrix.is_doubly_stochastic(1e-12));
     }
@@ -83,7 +96,7 @@ mod tests {
     #[test]
     fn a_given_theta_on_the_complete_overlay_is_kept() {
         let complete = Overlay::from_edges(3, [(0, 1), (0, 2), (1, 2)]).unwrap();
-        let matrix = Laplacian { theta: Some(0.0) }.matrix(&complete).unwrap();
+        let matrix = matrix_of(&Laplacian { theta: Some(0.0) }, &complete).unwrap();
         assert!((matrix.weight(0, 1) - 2.0 / 3.0).abs() < 1e-12);
         assert!((matrix.weight(0, 0) + 1.0 / 3.0).abs() < 1e-12);
     }

@@ -1,7 +1,9 @@
 //! Maximum-degree weights.
 
 use super::equal;
+use super::weights_spec::{AfterFailures, WeightsSpec, usual};
 use crate::{MixingMatrix, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +17,25 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct MaxDegree {}
 
-impl MaxDegree {
+impl WeightsSpec for MaxDegree {
+    usual!(
+        symmetric,
+        mean_when_complete,
+        not_drawn,
+        ignore_examples,
+        no_list
+    );
+
+    fn label(&self) -> String {
+        "max_degree".to_owned()
+    }
+
     /// The weights of an overlay.
-    pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
         if overlay.is_complete() {
             return equal(overlay);
         }
@@ -28,5 +46,9 @@ impl MaxDegree {
         let weight = 1.0 / (largest + 1) as f64;
         let own = |node, _| 1.0 - overlay.degree(node) as f64 * weight;
         Ok(MixingMatrix::over_neighbours(overlay, |_, _| weight, own))
+    }
+
+    fn after_failures(&self) -> AfterFailures {
+        AfterFailures::FromDegrees
     }
 }

@@ -1,7 +1,9 @@
 //! Metropolis-Hastings weights.
 
 use super::equal;
+use super::weights_spec::{AfterFailures, WeightsSpec, usual};
 use crate::{MixingMatrix, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +23,27 @@ impl MetropolisHastings {
     pub fn weight(overlay: &Overlay, i: usize, j: usize) -> f64 {
         1.0 / (overlay.degree(i).max(overlay.degree(j)) + 1) as f64
     }
+}
+
+impl WeightsSpec for MetropolisHastings {
+    usual!(
+        symmetric,
+        mean_when_complete,
+        not_drawn,
+        ignore_examples,
+        no_list
+    );
+
+    fn label(&self) -> String {
+        "metropolis_hastings".to_owned()
+    }
 
     /// The weights of an overlay.
-    pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
         if overlay.is_complete() {
             return equal(overlay);
         }
@@ -32,5 +52,9 @@ impl MetropolisHastings {
             |i, j| Self::weight(overlay, i, j),
             |_, neighbours| 1.0 - neighbours,
         ))
+    }
+
+    fn after_failures(&self) -> AfterFailures {
+        AfterFailures::FromDegrees
     }
 }

@@ -1,5 +1,6 @@
 //! Mixing weights that a user's program adds.
 
+use super::weights_spec::{AfterFailures, WeightsSpec, usual};
 use crate::{MixingMatrix, Overlay, TopologyError};
 use meshfold_own::{OwnKind, OwnPart};
 use rand_chacha::ChaCha8Rng;
@@ -37,21 +38,48 @@ impl OwnKind for dyn OwnWeights {
 /// Largest deviation of a row's sum from one, and of `π_i w_ij` from `π_j w_ji` relative to the larger.
 const TOLERANCE: f64 = 1e-9;
 
-/// The matrix of `own` for `overlay`, checked.
-pub(super) fn matrix(
-    own: &OwnPart<dyn OwnWeights>,
-    overlay: &Overlay,
-    rng: &mut ChaCha8Rng,
-) -> Result<MixingMatrix, TopologyError> {
-    let matrix = own.part().matrix(overlay, rng)?;
-    let stationary = own.part().stationary(overlay);
-    match fault(&matrix, &stationary, overlay) {
-        None => Ok(matrix),
-        Some(reason) => Err(TopologyError::Own {
-            setting: "weights",
-            name: own.name().to_owned(),
-            reason,
-        }),
+impl WeightsSpec for OwnPart<dyn OwnWeights> {
+    // They may have any form where the overlay is complete. They may draw, too, but memory is planned as if they did not.
+    usual!(each_held, not_drawn, no_list);
+
+    fn label(&self) -> String {
+        self.part()
+            .label()
+            .unwrap_or_else(|| self.name().to_owned())
+    }
+
+    /// The matrix of the part, checked.
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
+        let matrix = self.part().matrix(overlay, rng)?;
+        match fault(&matrix, &self.stationary(overlay), overlay) {
+            None => Ok(matrix),
+            Some(reason) => Err(TopologyError::Own {
+                setting: "weights",
+                name: self.name().to_owned(),
+                reason,
+            }),
+        }
+    }
+
+    fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
+        self.part().stationary(overlay)
+    }
+
+    fn suit_directed(&self) -> bool {
+        false
+    }
+
+    /// They may: the overlay knows them.
+    fn read_examples(&self) -> bool {
+        true
+    }
+
+    fn after_failures(&self) -> AfterFailures {
+        AfterFailures::ToDiagonal
     }
 }
 

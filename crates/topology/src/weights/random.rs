@@ -1,5 +1,6 @@
 //! Random weights, for comparison.
 
+use super::weights_spec::{AfterFailures, WeightsSpec, usual};
 use crate::{MixingMatrix, Overlay, TopologyError};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -21,9 +22,15 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Random {}
 
-impl Random {
+impl WeightsSpec for Random {
+    usual!(symmetric, each_held, ignore_examples, no_list);
+
+    fn label(&self) -> String {
+        "random".to_owned()
+    }
+
     /// The weights of an overlay, one draw for each edge in ascending order.
-    pub(super) fn matrix(
+    fn matrix(
         &self,
         overlay: &Overlay,
         rng: &mut ChaCha8Rng,
@@ -42,6 +49,14 @@ impl Random {
             row.push((node as u32, (1.0 - sum(row)).max(0.0)));
         }
         MixingMatrix::from_rows(nodes, rows)
+    }
+
+    fn are_drawn(&self) -> bool {
+        true
+    }
+
+    fn after_failures(&self) -> AfterFailures {
+        AfterFailures::ToDiagonal
     }
 }
 

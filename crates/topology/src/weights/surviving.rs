@@ -1,7 +1,10 @@
 //! The weights of an overlay from which nodes or edges have failed, or on which some nodes only listen.
 
 use super::Weights;
+use super::weights_spec::AfterFailures;
 use crate::{MixingMatrix, Overlay, TopologyError};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 impl Weights {
     /// The mixing matrix of what failures left of an overlay, `matrix` being that of the `whole`.
@@ -30,32 +33,25 @@ impl Weights {
         if let Some(shares) = self.shares_among_linked(surviving) {
             return MixingMatrix::average_among(shares);
         }
-        match self {
-            Self::MetropolisHastings(weights) => weights.matrix(surviving),
-            Self::MaxDegree(weights) => weights.matrix(surviving),
-            Self::Uniform(weights) => weights.matrix(surviving),
-            Self::ByExamples(weights) => weights.matrix(surviving),
-            Self::Laplacian(_) => Ok(one_weight(whole, matrix, surviving)),
-            Self::Random(_) | Self::Fastest(_) | Self::Edges(_) | Self::Own(_) => {
-                matrix.surviving(whole, surviving)
+        match self.spec().after_failures() {
+            AfterFailures::FromDegrees | AfterFailures::FromExamples => {
+                let mut no_draws = ChaCha8Rng::seed_from_u64(0);
+                self.spec().matrix(surviving, &mut no_draws)
             }
+            AfterFailures::OneWeight => Ok(one_weight(whole, matrix, surviving)),
+            AfterFailures::ToDiagonal => matrix.surviving(whole, surviving),
         }
     }
-}
 
-impl Weights {
     /// The one row, `[N]`, that the nodes left of a complete overlay share under weights that go by degrees or examples;
     /// `None` for other overlays and weights, and where a node that is left holds no examples.
     fn shares_among_linked(&self, surviving: &Overlay) -> Option<Vec<f64>> {
         let linked = surviving.linked_with_all_others()?;
-        let share = |node: usize| match self {
-            Self::ByExamples(_) => Some(surviving.examples()?[node] as f64),
-            Self::MetropolisHastings(_) | Self::MaxDegree(_) | Self::Uniform(_) => Some(1.0),
-            Self::Laplacian(_)
-            | Self::Random(_)
-            | Self::Fastest(_)
-            | Self::Edges(_)
-            | Self::Own(_) => None,
+        let after_failures = self.spec().after_failures();
+        let share = |node: usize| match after_failures {
+            AfterFailures::FromDegrees => Some(1.0),
+            AfterFailures::FromExamples => Some(surviving.examples()?[node] as f64),
+            AfterFailures::OneWeight | AfterFailures::ToDiagonal => None,
         };
         let shares = linked
             .iter()

@@ -1,7 +1,9 @@
 //! Plain means over neighbourhoods.
 
 use super::equal;
+use super::weights_spec::{AfterFailures, WeightsSpec, usual};
 use crate::{MixingMatrix, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +16,19 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Uniform {}
 
-impl Uniform {
+impl WeightsSpec for Uniform {
+    usual!(mean_when_complete, not_drawn, ignore_examples, no_list);
+
+    fn label(&self) -> String {
+        "uniform".to_owned()
+    }
+
     /// The weights of an overlay.
-    pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
         if overlay.is_complete() {
             return equal(overlay);
         }
@@ -29,23 +41,32 @@ impl Uniform {
     }
 
     /// `π_i = (d_i + 1) / Σ (d_j + 1)`.
-    pub(super) fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
+    fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
         let total = (2 * overlay.edge_count() + overlay.nodes()) as f64;
         (0..overlay.nodes())
             .map(|node| (overlay.degree(node) + 1) as f64 / total)
             .collect()
+    }
+
+    fn suit_directed(&self) -> bool {
+        true
+    }
+
+    fn after_failures(&self) -> AfterFailures {
+        AfterFailures::FromDegrees
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weights::weights_spec::matrix_of;
 
     #[test]
     fn the_stationary_mean_is_kept() {
         let overlay = Overlay::from_edges(5, [(0, 1), (1, 2), (1, 3), (3, 4)]).unwrap();
         let (matrix, stationary) = (
-            Uniform {}.matrix(&overlay).unwrap(),
+            matrix_of(&Uniform {}, &overlay).unwrap(),
             Uniform {}.stationary(&overlay),
         );
         let mean = |values: &[f64]| -> f64 {
