@@ -15,8 +15,7 @@ pub(super) trait OverlaySpec {
     /// Whether the overlay changes over time, and what builds it.
     fn kind(&self) -> Kind<'_>;
 
-    /// How large an overlay of `nodes` nodes becomes, if `nodes` is 0 as well. Parameters that do not fit are not
-    /// refused here.
+    /// How large an overlay of `nodes` nodes becomes. Neither 0 nodes nor parameters that do not fit are refused here.
     fn size(&self, nodes: usize) -> OverlaySize;
 
     /// Whether a node may send to another one without hearing it. Most weights are not defined then.
