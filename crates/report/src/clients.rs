@@ -235,7 +235,7 @@ fn own_share(run: &RecordedRun, overlay: &Overlay) -> Option<Vec<u16>> {
     if !is_fixed || work > MOST_WORK {
         return None;
     }
-    let matrix = run.settings.weights()?.matrix(overlay).ok()?;
+    let (_, matrix) = crate::overlay::mixing(run, overlay)?;
     let shares = matrix.own_share(MIXINGS).into_iter();
     Some(shares.map(|share| (1e3 * share).round() as u16).collect())
 }

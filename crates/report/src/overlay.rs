@@ -11,7 +11,8 @@ use crate::charts;
 use crate::document::{Section, columns};
 use crate::runs::group::Group;
 use maud::html;
-use meshfold_topology::{DENSE_NODES, Overlay, Spectrum};
+use meshfold_experiment::results::RecordedRun;
+use meshfold_topology::{DENSE_NODES, MixingMatrix, Overlay, Spectrum, Weights};
 use shared::SharedOverlay;
 
 /// Most overlays that are drawn.
@@ -91,7 +92,16 @@ fn eigenvalues(group: &Group<'_>, overlay: &Overlay) -> Option<Vec<f64>> {
     if overlay.nodes() > DENSE_NODES {
         return None;
     }
-    let weights = group.first().settings.weights()?;
-    let matrix = weights.matrix(overlay).ok()?;
+    let (weights, matrix) = mixing(group.first(), overlay)?;
     Spectrum::of(overlay, &weights, &matrix).ok()?.eigenvalues
+}
+
+/// The weights of `run` and their matrix on `overlay`; absent where they are not defined, or drawn, as no run records them.
+pub(crate) fn mixing(run: &RecordedRun, overlay: &Overlay) -> Option<(Weights, MixingMatrix)> {
+    let weights = run.settings.weights()?;
+    if weights.are_drawn() {
+        return None;
+    }
+    let matrix = weights.matrix(overlay).ok()?;
+    Some((weights, matrix))
 }

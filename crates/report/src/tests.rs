@@ -415,3 +415,23 @@ fn leftovers_of_killed_processes_are_removed_when_a_report_is_written() {
     assert!(!half.exists());
     assert!(sweep.join("report.html").exists());
 }
+
+#[test]
+fn weights_that_were_drawn_have_no_spectrum_of_others() {
+    let folder = TempDir::new().unwrap();
+    let runs = sweep(folder.path(), 10, 1);
+    let has_spectrum = |runs: &[PathBuf]| {
+        let data = data(&page(runs, &folder));
+        data["charts"].as_object().unwrap().contains_key("spectrum")
+    };
+    assert!(has_spectrum(&runs));
+    for run in &runs {
+        edit(run, "config.yaml", |text| {
+            text.replace("metropolis_hastings: {}", "random: {}")
+        });
+    }
+    assert!(!has_spectrum(&runs));
+    assert!(
+        page(&runs, &folder).contains("The eigenvalues of these mixing matrices are not computed.")
+    );
+}

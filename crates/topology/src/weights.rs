@@ -146,7 +146,8 @@ impl Weights {
     }
 
     /// Whether weights are drawn one by one.
-    pub(crate) fn are_drawn(&self) -> bool {
+    #[must_use]
+    pub fn are_drawn(&self) -> bool {
         self.spec().are_drawn()
     }
 

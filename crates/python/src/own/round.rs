@@ -131,6 +131,9 @@ impl PyRound {
     }
 }
 
+/// Losses and accuracies, `[R]` each.
+type Scores<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
 fn no_overlay() -> PyErr {
     PyRuntimeError::new_err("this method says `overlay = False`, so its rounds have no neighbours")
 }
@@ -329,7 +332,7 @@ impl PyRound {
         models: &PyStack,
         on: &str,
         clients: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<Scores<'py>> {
         let models = models.stack()?;
         let of_clients;
         let split = match (on, clients) {
