@@ -18,13 +18,6 @@ pub enum Judged {
     Last,
 }
 
-impl Judged {
-    /// Whether every position counts.
-    fn judges_every_position(self) -> bool {
-        self == Self::EveryPosition
-    }
-}
-
 /// Parameters of [`Model::CharLstm`](super::Model::CharLstm): a vector per character, layers of long short-term memory and one dense layer. With
 /// 90 characters it has 820,522 parameters.
 ///
@@ -50,34 +43,6 @@ impl Default for CharLstm {
             hidden: 256,
             layers: 2,
             loss: Judged::EveryPosition,
-        }
-    }
-}
-
-impl Architecture for CharLstm {
-    fn reads_tokens(&self) -> bool {
-        true
-    }
-
-    fn judges_every_position(&self) -> bool {
-        self.loss.judges_every_position()
-    }
-
-    fn check(&self) -> Result<(), EngineError> {
-        self.sizes().check()
-    }
-
-    fn draw(&self, sketch: &mut Sketch, outputs: usize) {
-        self.sizes().draw(sketch, outputs, self.loss);
-    }
-}
-
-impl CharLstm {
-    fn sizes(&self) -> Sizes {
-        Sizes {
-            embedding: self.embedding,
-            hidden: self.hidden,
-            layers: self.layers,
         }
     }
 }
@@ -110,58 +75,39 @@ impl Default for WordLstm {
     }
 }
 
-impl Architecture for WordLstm {
-    fn reads_tokens(&self) -> bool {
-        true
-    }
+/// The network of settings with these sizes.
+macro_rules! recurrent {
+    ($name:ident) => {
+        impl Architecture for $name {
+            fn reads_tokens(&self) -> bool {
+                true
+            }
 
-    fn judges_every_position(&self) -> bool {
-        self.loss.judges_every_position()
-    }
+            fn judges_every_position(&self) -> bool {
+                self.loss == Judged::EveryPosition
+            }
 
-    fn check(&self) -> Result<(), EngineError> {
-        self.sizes().check()
-    }
+            fn check(&self) -> Result<(), EngineError> {
+                expect_units(self.embedding, "embedding")?;
+                expect_units(self.hidden, "hidden")?;
+                expect_layers(self.layers)
+            }
 
-    fn draw(&self, sketch: &mut Sketch, outputs: usize) {
-        self.sizes().draw(sketch, outputs, self.loss);
-    }
-}
-
-impl WordLstm {
-    fn sizes(&self) -> Sizes {
-        Sizes {
-            embedding: self.embedding,
-            hidden: self.hidden,
-            layers: self.layers,
+            /// The text has as many symbols as there are `outputs`.
+            fn draw(&self, sketch: &mut Sketch, outputs: usize) {
+                sketch.embedding(outputs, self.embedding);
+                for _ in 0..self.layers {
+                    sketch.lstm(self.hidden);
+                }
+                if self.loss == Judged::Last {
+                    let grid = sketch.grid();
+                    sketch.push(Layer::Last(Last { grid }), Grid::flat(grid.channels));
+                }
+                sketch.dense_at_each_place(outputs);
+            }
         }
-    }
+    };
 }
 
-/// The sizes of a recurrent network.
-struct Sizes {
-    embedding: usize,
-    hidden: usize,
-    layers: usize,
-}
-
-impl Sizes {
-    fn check(&self) -> Result<(), EngineError> {
-        expect_units(self.embedding, "embedding")?;
-        expect_units(self.hidden, "hidden")?;
-        expect_layers(self.layers)
-    }
-
-    /// Draws the network of a text with as many symbols as there are `outputs`.
-    fn draw(&self, sketch: &mut Sketch, outputs: usize, loss: Judged) {
-        sketch.embedding(outputs, self.embedding);
-        for _ in 0..self.layers {
-            sketch.lstm(self.hidden);
-        }
-        if !loss.judges_every_position() {
-            let grid = sketch.grid();
-            sketch.push(Layer::Last(Last { grid }), Grid::flat(grid.channels));
-        }
-        sketch.dense_at_each_place(outputs);
-    }
-}
+recurrent!(CharLstm);
+recurrent!(WordLstm);
