@@ -179,7 +179,7 @@ pub(crate) fn plan(py: Python<'_>, request: Request) -> PyResult<(Table, Vec<Str
     Ok((table, told))
 }
 
-/// The facts of a run that are numbers or texts, with its settings in the sweep.
+/// The facts of a run that are numbers or texts, with its settings in the sweep; of a choice with settings there is the label.
 fn row(plan: &RunPlan) -> Map<String, Value> {
     let summary = serde_json::to_value(plan.summary()).unwrap_or_default();
     let facts = summary.as_object().cloned().unwrap_or_default();
@@ -188,13 +188,18 @@ fn row(plan: &RunPlan) -> Map<String, Value> {
     for name in ["id", "label"] {
         row.insert(name.to_owned(), facts[name].clone());
     }
-    row.extend(plan.settings());
+    let settings = plan.settings();
+    for (path, label) in &plan.variation {
+        let value = settings.get(path).filter(|value| is_plain(value));
+        let value = value.cloned().unwrap_or_else(|| label.clone().into());
+        row.insert(path.clone(), value);
+    }
     row.insert("rounds".to_owned(), plan.config.rounds.into());
-    let others = facts
-        .into_iter()
-        .filter(|(name, value)| is_plain(value) && !row.contains_key(name));
-    let others: Vec<(String, Value)> = others.collect();
-    row.extend(others);
+    for (name, value) in facts {
+        if is_plain(&value) && !row.contains_key(&name) {
+            row.insert(name, value);
+        }
+    }
     row
 }
 
