@@ -116,7 +116,10 @@ def test_a_failed_run_keeps_no_other_from_its_end(experiment: Experiment) -> Non
 
 
 LONG = """
+import signal
 import meshfold as mf
+# Whoever began the tests in the background has them ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 experiment = {
     "name": "long", "dataset": {"glyphs": {"train": 600, "test": 100}}, "partition": {"shards": {"clients": 10}},
     "topology": "ring", "model": {"mlp": {"hidden": [20]}}, "evaluate": {"every": 500}, "checkpoint": {"every": 500},
