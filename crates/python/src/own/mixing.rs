@@ -81,7 +81,7 @@ pub(super) fn read(given: &Bound<'_, PyAny>, rows: usize) -> PyResult<Mixing> {
         by_row[*row as usize].push((*column, *weight));
     }
     in_progress(|lent| {
-        if concerns_absent(&by_row, &lent.round) {
+        if !lent.uses.absent.is_noted() && concerns_absent(&by_row, &lent.round) {
             lent.uses.absent.note();
         }
     });

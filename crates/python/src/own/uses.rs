@@ -14,7 +14,8 @@ impl Use {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    fn is_noted(&self) -> bool {
+    /// Whether it has.
+    pub(super) fn is_noted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

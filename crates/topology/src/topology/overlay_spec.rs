@@ -86,6 +86,7 @@ impl SlowPart {
 /// - `ignores_labels`: edges do not go by labels.
 /// - `quick`: nothing takes long before the edges are known.
 /// - `values_alone`: the settings name no file and hold no topology.
+/// - `as_its_parts`: the overlay is directed, reads labels and takes long as the topologies of `self.parts()` do.
 macro_rules! usual {
     (@ fixed) => {
         fn kind(&self) -> $crate::topology::overlay_spec::Kind<'_> {
@@ -110,6 +111,20 @@ macro_rules! usual {
     (@ quick) => {
         fn slow_part(&self, _: $crate::Nodes<'_>) -> Option<$crate::SlowPart> {
             None
+        }
+    };
+    (@ as_its_parts) => {
+        fn is_directed(&self) -> bool {
+            self.parts().any($crate::Topology::is_directed)
+        }
+
+        fn reads_labels(&self) -> bool {
+            self.parts().any($crate::Topology::reads_labels)
+        }
+
+        fn slow_part(&self, nodes: $crate::Nodes<'_>) -> Option<$crate::SlowPart> {
+            let parts = self.parts().filter_map(|of| of.slow_part(nodes));
+            $crate::SlowPart::of_all(parts)
         }
     };
     (@ values_alone) => {

@@ -2,7 +2,7 @@
 
 use super::listed::Listed;
 use super::members::check_fixed;
-use super::overlay_spec::{Contents, FixedOverlay, OverlaySpec, SlowPart, usual};
+use super::overlay_spec::{Contents, FixedOverlay, OverlaySpec, usual};
 use super::schedule::{Schedule, Survey, Turns};
 use super::size::{OverlaySize, Paths};
 use super::{Outside, Snapshot, Topology};
@@ -35,7 +35,7 @@ impl From<Listed<Topology>> for Periodic {
 }
 
 impl OverlaySpec for Periodic {
-    usual!(changing);
+    usual!(changing, as_its_parts);
 
     /// `periodic` and what takes turns.
     fn label(&self) -> String {
@@ -50,18 +50,6 @@ impl OverlaySpec for Periodic {
             edges_at_once: 2.0 * edges().sum::<f64>(),
             ..OverlaySize::listed(nodes, edges().fold(0.0, f64::max), Paths::Long)
         }
-    }
-
-    fn is_directed(&self) -> bool {
-        self.parts().any(Topology::is_directed)
-    }
-
-    fn reads_labels(&self) -> bool {
-        self.parts().any(Topology::reads_labels)
-    }
-
-    fn slow_part(&self, nodes: Nodes<'_>) -> Option<SlowPart> {
-        SlowPart::of_all(self.parts().filter_map(|of| of.slow_part(nodes)))
     }
 
     fn contents(&mut self) -> Contents<'_> {

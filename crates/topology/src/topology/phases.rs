@@ -2,7 +2,7 @@
 
 use super::listed::Listed;
 use super::members::check_fixed;
-use super::overlay_spec::{Contents, OverlaySpec, SlowPart, usual};
+use super::overlay_spec::{Contents, OverlaySpec, usual};
 use super::schedule::{Schedule, Survey, Turns};
 use super::size::{OverlaySize, Paths};
 use super::{Members, Outside, Snapshot, Topology};
@@ -47,7 +47,7 @@ impl From<Listed<Phase>> for Phases {
 }
 
 impl OverlaySpec for Phases {
-    usual!(changing);
+    usual!(changing, as_its_parts);
 
     /// `phases` and what they consist of.
     fn label(&self) -> String {
@@ -67,18 +67,6 @@ impl OverlaySpec for Phases {
         sizes
             .max_by(|a, b| a.edges.total_cmp(&b.edges))
             .unwrap_or(OverlaySize::listed(nodes, 0.0, Paths::Long))
-    }
-
-    fn is_directed(&self) -> bool {
-        self.parts().any(Topology::is_directed)
-    }
-
-    fn reads_labels(&self) -> bool {
-        self.parts().any(Topology::reads_labels)
-    }
-
-    fn slow_part(&self, nodes: Nodes<'_>) -> Option<SlowPart> {
-        SlowPart::of_all(self.parts().filter_map(|of| of.slow_part(nodes)))
     }
 
     fn contents(&mut self) -> Contents<'_> {
