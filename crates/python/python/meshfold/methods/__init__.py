@@ -1,0 +1,9 @@
+"""Published methods, written in Python as a user would write them.
+
+Import this module, and configurations find them by name: `algorithm: {own: {name: choco_sgd, keep: 0.05, batch_size: 20,
+learning_rate: 0.1}}`. Each stands in a file of its own, with its formulas and its source; copy one to begin a method of your own.
+"""
+
+from meshfold.methods.choco_sgd import ChocoSgd
+
+__all__ = ["ChocoSgd"]

@@ -1,0 +1,41 @@
+"""CHOCO-SGD: clients send compressed differences to copies of their models that all neighbours keep."""
+
+from __future__ import annotations
+
+import meshfold as mf
+from meshfold.methods._compression import Compressed
+
+
+class ChocoSgd(Compressed, mf.Method):
+    """CHOCO-SGD. All neighbours of client i keep the same copy c_i of its model, so one stack holds all copies, 0 at first.
+
+        h_i = x_i after the local steps
+        q_i = C(h_i - c_i)                              # the only message
+        c_i <- c_i + q_i
+        x_i <- h_i + gamma sum_j w_ij (c_j - c_i)
+
+    With `compression: none` and `gamma: 1` it is D-SGD. The overlay must not change: a client that begins to listen would lack the copies.
+
+    Source: Koloskova, Stich and Jaggi, ICML 2019 (arXiv 1902.00340), Algorithm 2; with local steps and momentum, Koloskova et al., ICLR
+    2020 (arXiv 1907.09356).
+
+    Attributes:
+        gamma: the step of the averaging, above 0 and at most 1. The more is left out of messages, the smaller it must be.
+    """
+
+    gamma: float = 0.4
+
+    def check(self) -> None:
+        super().check()
+        if not 0 < self.gamma <= 1:
+            raise mf.KeyFault.value("gamma", "a number above 0 and at most 1")
+
+    def start(self, models: mf.Stack) -> None:
+        self.copies = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        difference = self.compressed(models - self.copies, round)
+        round.send(difference)
+        self.copies += difference
+        models.add_scaled(self.copies.copy().mix(round.mixing) - self.copies, self.gamma)
