@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 _LIBRARIES = (os.path.dirname(os.path.realpath(os.__file__)), os.path.dirname(os.path.realpath(__file__)))
+#: Published methods, whose code counts as that of a user's method does: another one makes other runs.
+_PUBLISHED = os.path.join(_LIBRARIES[1], "methods") + os.sep
 
 
 def is_of_library(it: Any) -> bool:
@@ -35,17 +37,19 @@ def _is_library_module(name: str) -> bool:
     if top == "__main__":
         return False
     if top == "meshfold":
-        return True
+        return not name.startswith("meshfold.methods")
     file = getattr(sys.modules.get(name), "__file__", None)
     return top in sys.stdlib_module_names if file is None else is_library_file(file)
 
 
 @functools.lru_cache(maxsize=4096)
 def is_library_file(file: str) -> bool:
-    """Whether a file comes with Python, Meshfold or an installed package."""
+    """Whether a file comes with Python, Meshfold (but for its published methods) or an installed package."""
+    real = os.path.realpath(file)
+    if real.startswith(_PUBLISHED):
+        return False
     if file.startswith("<frozen ") or not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts):
         return True
-    real = os.path.realpath(file)
     return any(real.startswith(folder + os.sep) for folder in _LIBRARIES)
 
 

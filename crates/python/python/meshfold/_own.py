@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import json
 import re
@@ -18,7 +19,7 @@ from meshfold._libraries import is_library_file
 if TYPE_CHECKING:
     from meshfold._meshfold import Round, Stack
 
-#: All defined methods by name; if several share a name, the last one.
+#: All defined methods by name; if several share a name, the last one, and never a published one.
 METHODS: dict[str, type[Method]] = {}
 
 #: The keys that every method has; Meshfold itself reads them.
@@ -70,7 +71,10 @@ class Method:
         if "version" not in cls.__dict__:
             _digests.expect_told(cls, _no_content_of(cls))
             setattr(cls, "version", _Version())
-        METHODS[cls.name] = cls
+        if _is_published(cls):
+            METHODS.setdefault(cls.name, cls)
+        else:
+            METHODS[cls.name] = cls
 
     def check(self) -> None:
         """Checks the keys. Raise `KeyFault.value(key, needed)`, or a `ValueError`, if a value cannot work."""
@@ -249,8 +253,13 @@ def is_of_check(error: BaseException) -> bool:
     return isinstance(error, ValueError) and bool(frames) and frames[-1].f_code.co_name == "check"
 
 
+def _is_published(cls: type[Method]) -> bool:
+    return cls.__module__.startswith("meshfold.methods.")
+
+
 def classes() -> list[dict[str, Any]]:
-    """All methods that have been defined."""
+    """All methods that have been defined, and the published ones."""
+    importlib.import_module("meshfold.methods")
     return [
         {"name": name, "version": method.version, "class": method}
         for name, method in METHODS.items()

@@ -1,0 +1,58 @@
+"""BEER: gradient tracking with compressed messages, exact on any data."""
+
+from __future__ import annotations
+
+import meshfold as mf
+from meshfold.methods._compression import Compressed
+
+
+class Beer(Compressed, mf.Method):
+    """BEER. H and G are what neighbours know of the models X and of the trackers V of each other, 0 at first; V begins as the gradient.
+
+        V <- V + gamma (W - I) G + g(X) - g(X before)   # from the second round on
+        G <- G + C(V - G)                               # a message, from the second round on
+        X <- X + gamma (W - I) H - rate V
+        H <- H + C(X - H)                               # a message
+
+    A round makes one step, whatever `local` says. The overlay must not change.
+
+    Source: Zhao et al., NeurIPS 2022 (arXiv 2201.13320), Algorithm 1. The lines stand in another order, so that a round takes one gradient.
+
+    Attributes:
+        gamma: the step of the averaging, above 0 and at most 1.
+    """
+
+    gamma: float = 0.2
+
+    def check(self) -> None:
+        super().check()
+        if not 0 < self.gamma <= 1:
+            raise mf.KeyFault.value("gamma", "a number above 0 and at most 1")
+
+    def start(self, models: mf.Stack) -> None:
+        self.known_models = models.zeros_like()
+        self.known_trackers = models.zeros_like()
+        self.tracker = models.zeros_like()
+        self.gradient = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        gradient, rates = round.gradients(models)
+        change = (gradient - self.gradient) * round.alive
+        self.gradient += change
+        self.average(self.tracker, self.known_trackers, round)
+        self.tracker += change
+        if round.number > 1:
+            self.tell(self.tracker, self.known_trackers, round)
+        self.average(models, self.known_models, round)
+        models.add_scaled(self.tracker, -rates)
+        self.tell(models, self.known_models, round)
+
+    def average(self, stack: mf.Stack, known: mf.Stack, round: mf.Round) -> None:
+        """Moves each row toward what is known of its neighbours."""
+        stack.add_scaled(known.copy().mix(round.mixing) - known, self.gamma)
+
+    def tell(self, stack: mf.Stack, known: mf.Stack, round: mf.Round) -> None:
+        """Sends the compressed difference to what is known."""
+        difference = self.compressed(stack - known, round)
+        round.send(difference)
+        known += difference

@@ -1,0 +1,42 @@
+"""DecentLaM: momentum that does not amplify the bias of D-SGD on unlike data."""
+
+from __future__ import annotations
+
+import meshfold as mf
+from meshfold.methods._rates import inverse
+
+
+class DecentLam(mf.Method):
+    """DecentLaM. m_i is the momentum of client i, 0 at first.
+
+        d_i = (x_i - sum_j w_ij (x_j - rate g_j(x_j))) / rate
+        m_i <- beta m_i + d_i
+        x_i <- x_i - rate m_i
+
+    A round makes one step, whatever `local` says; `beta` takes the place of `momentum`. With `beta: 0` it is D-SGD.
+
+    Source: Yuan et al., ICCV 2021 (arXiv 2104.11981), Algorithm 2.
+
+    Attributes:
+        beta: the momentum, at least 0 and below 1.
+    """
+
+    name = "decentlam"
+    beta: float = 0.9
+
+    def check(self) -> None:
+        if not 0 <= self.beta < 1:
+            raise mf.KeyFault.value("beta", "a number of at least 0 and below 1")
+
+    def start(self, models: mf.Stack) -> None:
+        self.momentum_of_clients = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        gradient, rates = round.gradients(models)
+        mixed = models.copy().add_scaled(gradient, -rates)
+        round.send(mixed)
+        mixed.mix(round.mixing)
+        direction = (models - mixed) * inverse(rates)
+        # The momentum of clients that take no part stays as it is.
+        self.momentum_of_clients += (self.momentum_of_clients * (self.beta - 1) + direction) * round.alive
+        models.add_scaled(self.momentum_of_clients, -rates)

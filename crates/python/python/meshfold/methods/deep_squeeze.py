@@ -1,0 +1,40 @@
+"""DeepSqueeze: clients send compressed models, and add what a message left out to the next one."""
+
+from __future__ import annotations
+
+import meshfold as mf
+from meshfold.methods._compression import Compressed
+
+
+class DeepSqueeze(Compressed, mf.Method):
+    """DeepSqueeze. e_i is what messages of client i have left out so far, 0 at first.
+
+        h_i = x_i after the local steps
+        c_i = C(h_i + e_i)                              # the only message
+        e_i <- h_i + e_i - c_i
+        x_i <- h_i + gamma sum_j w_ij (c_j - c_i)
+
+    With `compression: none` and `gamma: 1` it is D-SGD.
+
+    Source: Tang et al., 2019 (arXiv 1907.07346), Algorithm 1.
+
+    Attributes:
+        gamma: the step of the averaging, above 0 and at most 1. It must be smaller than that of CHOCO-SGD.
+    """
+
+    gamma: float = 0.05
+
+    def check(self) -> None:
+        super().check()
+        if not 0 < self.gamma <= 1:
+            raise mf.KeyFault.value("gamma", "a number above 0 and at most 1")
+
+    def start(self, models: mf.Stack) -> None:
+        self.left_out = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        sent = self.compressed(models + self.left_out, round)
+        round.send(sent)
+        self.left_out += (models - sent) * round.alive
+        models.add_scaled(sent.copy().mix(round.mixing) - sent, self.gamma)

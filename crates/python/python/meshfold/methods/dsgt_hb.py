@@ -1,0 +1,47 @@
+"""DSGT-HB: gradient tracking with heavy-ball momentum."""
+
+from __future__ import annotations
+
+import meshfold as mf
+
+
+class DsgtHb(mf.Method):
+    """DSGT-HB. y_i tracks the mean gradient; it begins as the gradient of client i.
+
+        y_i <- sum_j w_ij (y_j + g_j(x_j) - g_j(x_j before))            # a message, from the second round on
+        x_i <- sum_j w_ij (x_j - rate y_j) + beta (x_i - x_i before)    # a message
+
+    A round makes one step, whatever `local` says; `beta` takes the place of `momentum`. With `beta: 0` it is gradient tracking.
+
+    Source: Gao et al., 2023, Distributed stochastic gradient tracking with momentum acceleration; Xin and Khan, IEEE Transactions on
+    Automatic Control, 2020, for the deterministic method.
+
+    Attributes:
+        beta: the momentum, at least 0 and below 1.
+    """
+
+    beta: float = 0.5
+
+    def check(self) -> None:
+        if not 0 <= self.beta < 1:
+            raise mf.KeyFault.value("beta", "a number of at least 0 and below 1")
+
+    def start(self, models: mf.Stack) -> None:
+        self.tracker = models.zeros_like()
+        self.gradient = models.zeros_like()
+        self.before = models.copy()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        gradient, rates = round.gradients(models)
+        change = (gradient - self.gradient) * round.alive
+        self.gradient += change
+        self.tracker += change
+        if round.number > 1:
+            round.send(self.tracker)
+            self.tracker.mix(round.mixing)
+        moved = (models - self.before) * round.alive
+        self.before = models.copy()
+        models.add_scaled(self.tracker, -rates)
+        round.send(models)
+        models.mix(round.mixing)
+        models.add_scaled(moved, self.beta)

@@ -1,0 +1,46 @@
+"""K-GT: gradient tracking with many local steps between two exchanges."""
+
+from __future__ import annotations
+
+import meshfold as mf
+from meshfold.methods._rates import inverse
+
+
+class KGt(mf.Method):
+    """K-GT. c_i corrects the gradients of client i by what those of the others are on average; 0 at first.
+
+        y = x_i;  K times: y <- y - rate (g_i(y) + c_i)
+        z_i = (x_i - y) / (K rate)
+        c_i <- c_i - z_i + sum_j w_ij z_j
+        x_i <- sum_j w_ij (x_j - K rate server_rate z_j)
+
+    A message holds two vectors. K is the number of local steps of the configuration. The sum of all c_i stays 0.
+
+    Source: Liu, Lin, Koloskova and Stich, 2024 (arXiv 2301.01313), Algorithm 1, with c_i = 0 at first.
+
+    Attributes:
+        server_rate: the step from the old model toward the trained one, above 0.
+    """
+
+    name = "k_gt"
+    server_rate: float = 1.0
+
+    def check(self) -> None:
+        if not self.server_rate > 0:
+            raise mf.KeyFault.value("server_rate", "a number above 0")
+
+    def start(self, models: mf.Stack) -> None:
+        self.correction = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        lengths = round.local_steps * round.learning_rates
+        moved = models.copy()
+        round.train(models, correction=self.correction)
+        moved -= models
+        direction = moved * inverse(lengths)
+        round.send(direction)
+        round.send(models)
+        self.correction -= direction
+        self.correction += direction.mix(round.mixing)
+        models.add_scaled(moved, 1 - self.server_rate)
+        models.mix(round.mixing)

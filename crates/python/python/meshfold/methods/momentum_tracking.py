@@ -1,0 +1,42 @@
+"""Momentum tracking: momentum whose direction does not depend on how unlike the data of clients are."""
+
+from __future__ import annotations
+
+import meshfold as mf
+
+
+class MomentumTracking(mf.Method):
+    """Momentum tracking. u_i is the momentum of client i, c_i its correction; both are 0 at first.
+
+        u_i <- beta u_i + g_i(x_i)
+        x_i <- sum_j w_ij x_j - rate (u_i - c_i)        # a message
+        c_i <- sum_j w_ij (c_j - u_j) + u_i             # a message
+
+    A round makes one step, whatever `local` says; `beta` takes the place of `momentum`.
+
+    Source: Takezawa et al., TMLR 2023 (arXiv 2209.15505), Algorithm 1, with u_i = c_i = 0 at first.
+
+    Attributes:
+        beta: the momentum, at least 0 and below 1.
+    """
+
+    beta: float = 0.9
+
+    def check(self) -> None:
+        if not 0 <= self.beta < 1:
+            raise mf.KeyFault.value("beta", "a number of at least 0 and below 1")
+
+    def start(self, models: mf.Stack) -> None:
+        self.momentum_of_clients = models.zeros_like()
+        self.correction = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        gradient, rates = round.gradients(models)
+        # The momentum of clients that take no part stays as it is.
+        self.momentum_of_clients += (self.momentum_of_clients * (self.beta - 1) + gradient) * round.alive
+        step = self.momentum_of_clients - self.correction
+        round.send(models)
+        round.send(step)
+        models.mix(round.mixing)
+        models.add_scaled(step, -rates)
+        self.correction = self.momentum_of_clients - step.mix(round.mixing)

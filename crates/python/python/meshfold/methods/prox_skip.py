@@ -1,0 +1,47 @@
+"""ProxSkip, decentralised: clients exchange models at random times, on average after 1/p local steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import meshfold as mf
+from meshfold.methods._rates import inverse
+
+
+class ProxSkip(mf.Method):
+    """ProxSkip over an overlay. y_i is the dual variable of client i, 0 at first. A common coin falls after every local step:
+
+        z_i = x_i - rate g_i(x_i) - y_i
+        with probability p:   x_i <- sum_j v_ij z_j;  y_i <- y_i + p (z_i - x_i)
+        otherwise:            x_i <- z_i
+
+    with V = I - (I - W) / (2 chi). A round ends with an exchange: it has as many local steps as the coin says, whatever `local` says.
+    Over the complete overlay with `chi: 0.5` it is Scaffnew.
+
+    Source: Mishchenko et al., ICML 2022 (arXiv 2202.09357), Algorithms 2 and 5.
+
+    Attributes:
+        p: the probability of an exchange after a local step, above 0 and at most 1.
+        chi: how little an exchange averages, at least 0.5.
+    """
+
+    p: float = 0.5
+    chi: float = 1.0
+
+    def check(self) -> None:
+        if not 0 < self.p <= 1:
+            raise mf.KeyFault.value("p", "a number above 0 and at most 1")
+        if not self.chi >= 0.5:
+            raise mf.KeyFault.value("chi", "a number of at least 0.5")
+
+    def start(self, models: mf.Stack) -> None:
+        self.dual = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        steps = int(np.random.default_rng([round.seed, round.number]).geometric(self.p))
+        # `train` takes the rate times what it adds to gradients.
+        round.train(models, steps=steps, correction=self.dual * inverse(round.learning_rates))
+        round.send(models)
+        trained = models.copy()
+        models.add_scaled(trained.copy().mix(round.mixing) - trained, 1 / (2 * self.chi))
+        self.dual.add_scaled(trained - models, self.p)
