@@ -22,6 +22,7 @@ class Beer(Compressed, mf.Method):
         gamma: the step of the averaging, above 0 and at most 1.
     """
 
+    stacks = 8
     gamma: float = 0.2
 
     def check(self) -> None:

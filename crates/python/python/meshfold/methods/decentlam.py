@@ -22,6 +22,7 @@ class DecentLam(mf.Method):
     """
 
     name = "decentlam"
+    stacks = 7
     beta: float = 0.9
 
     def check(self) -> None:

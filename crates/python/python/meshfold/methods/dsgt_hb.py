@@ -20,6 +20,7 @@ class DsgtHb(mf.Method):
         beta: the momentum, at least 0 and below 1.
     """
 
+    stacks = 8
     beta: float = 0.5
 
     def check(self) -> None:

@@ -20,6 +20,7 @@ class GtHsgd(mf.Method):
         beta: the weight of the new gradient alone, from 0 to 1. With 1 it is gradient tracking.
     """
 
+    stacks = 7
     beta: float = 0.1
 
     def check(self) -> None:

@@ -26,6 +26,7 @@ class Lead(Compressed, mf.Method):
         alpha: how far what is known moves in a round, above 0 and at most 1.
     """
 
+    stacks = 8
     compression = "qsgd"
     gamma: float = 1.0
     alpha: float = 0.5

@@ -20,6 +20,7 @@ class MomentumTracking(mf.Method):
         beta: the momentum, at least 0 and below 1.
     """
 
+    stacks = 6
     beta: float = 0.9
 
     def check(self) -> None:

@@ -20,6 +20,8 @@ class PushPull(mf.Method):
     Systems Letters, 2018 (AB).
     """
 
+    stacks = 5
+
     def start(self, models: mf.Stack) -> None:
         self.tracker = models.zeros_like()
         self.gradient = models.zeros_like()

@@ -24,6 +24,8 @@ class RelaySgd(mf.Method):
     Source: Vogels et al., NeurIPS 2021 (arXiv 2110.04175), Algorithm 1.
     """
 
+    stacks = 8
+
     def start(self, models: mf.Stack) -> None:
         clients = len(models)
         # Rows of clients, and below them one for each message of the tree.

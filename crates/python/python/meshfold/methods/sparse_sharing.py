@@ -32,11 +32,13 @@ class SparseSharing(mf.Method):
         round.train(models)
         draws = np.random.default_rng([round.seed, round.number])
         rows, parameters = models.shape
-        sent = np.array([draws.random(parameters, dtype=np.float32) < self.keep for _ in range(rows)], dtype=np.float32)
-        round.send(bytes=4 * sent.sum(axis=1, dtype=np.int64) + 8)
-        masks, shared = models.copy(), models.copy()
-        masks.set(sent)
-        shared.set(models.numpy() * sent)
-        masks.mix(round.mixing)
-        shared.mix(round.mixing)
-        models.set(models.numpy() * (1 - masks.numpy()) + shared.numpy())
+        masks = np.empty((rows, parameters), dtype=bool)
+        for mask in masks:
+            np.less(draws.random(parameters, dtype=np.float32), self.keep, out=mask)
+        round.send(bytes=4 * masks.sum(axis=1) + 8)
+        weights = round.mixing.numpy().astype(np.float32)
+        trained = models.numpy()
+        mixed = trained.copy()
+        for client, other in np.argwhere(weights):
+            mixed[client] += weights[client, other] * masks[other] * (trained[other] - trained[client])
+        models.set(mixed)
