@@ -1,6 +1,6 @@
 //! Slow and simple reference gradients, against which both trainers are tested.
 //!
-//! [`plain`] is a loop over examples in double precision, transcribed from the formulas. [`autodiff`] uses burn's
+//! [`plain`] is a loop over examples in double precision, transcribed from the formulas. `autodiff` (with the feature `own-models`) uses burn's
 //! automatic differentiation on views of a row, laid out as in a stack. Both have a variant with dropout.
 //!
 //! Examples `x` are `[B, D]` as they are stored: numbers channel by channel, tokens by their index. With

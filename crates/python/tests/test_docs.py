@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import meshfold as mf
+import meshfold.methods
 
 from conftest import required
 from own_models import is_there
@@ -52,3 +53,16 @@ def test_the_programs_of_the_page_on_call_backs_run(
     assert "topology=ring: finished, at best" in told and "learning_rate" in told
     assert len(list(Path("runs/tensorboard/study").iterdir())) == 2
     assert len(list(Path("wandb").glob("offline-run-*"))) == 2
+
+
+def test_the_page_on_published_methods_runs_and_names_all(capsys: pytest.CaptureFixture[str]) -> None:
+    page = DOCS / "published.md"
+    (block,) = blocks_of(page)
+    exec(compile(block, str(page), "exec"), {})
+    # The numbers differ from processor to processor in their last digits.
+    told = re.sub(r"[\d.]+", "0", capsys.readouterr().out.split("\n\n")[0])
+    assert told in re.sub(r"[\d.]+", "0", page.read_text())
+    rows = re.findall(r"^\| `(\w+)` \|.*?\|(.*?)\|.*\|$", page.read_text(), re.MULTILINE)
+    named = {name: set(re.findall(r"`(\w+)`", keys)) for name, keys in rows}
+    classes = [getattr(mf.methods, name) for name in mf.methods.__all__]
+    assert named == {kind.name: set(mf._own.keys_of(kind)) for kind in classes}
