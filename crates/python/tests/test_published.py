@@ -129,6 +129,15 @@ def test_lead_that_leaves_nothing_out_is_exact_diffusion() -> None:
     close(found, x)
 
 
+def test_extra() -> None:
+    x_before = first_models()
+    x = gossip(x_before) - RATE * gradients(x_before)
+    for _ in range(6):
+        ahead = x + gossip(x) - (x_before + gossip(x_before)) / 2
+        x, x_before = ahead - RATE * (gradients(x) - gradients(x_before)), x
+    close(last_models("extra"), x)
+
+
 @pytest.mark.parametrize("server_rate", [1.0, 0.7])
 def test_k_gt(server_rate: float) -> None:
     corrections, steps = zeros(), 3

@@ -11,6 +11,7 @@ from meshfold.methods.decentlam import DecentLam
 from meshfold.methods.deep_squeeze import DeepSqueeze
 from meshfold.methods.dfedsam import DFedSam
 from meshfold.methods.dsgt_hb import DsgtHb
+from meshfold.methods.extra import Extra
 from meshfold.methods.gt_hsgd import GtHsgd
 from meshfold.methods.k_gt import KGt
 from meshfold.methods.lead import Lead
@@ -28,6 +29,7 @@ __all__ = [
     "DecentLam",
     "DeepSqueeze",
     "DsgtHb",
+    "Extra",
     "GtHsgd",
     "KGt",
     "Lead",

@@ -18,7 +18,7 @@ class Beer(Compressed, mf.Method):
 
     Source: Zhao et al., NeurIPS 2022 (arXiv 2201.13320), Algorithm 1. The lines stand in another order, so that a round takes one gradient.
 
-    Attributes:
+    Attributes, besides those of `Compressed`:
         gamma: the step of the averaging, above 0 and at most 1.
     """
 

@@ -19,7 +19,7 @@ class ChocoSgd(Compressed, mf.Method):
     Source: Koloskova, Stich and Jaggi, ICML 2019 (arXiv 1902.00340), Algorithm 2; with local steps and momentum, Koloskova et al., ICLR
     2020 (arXiv 1907.09356).
 
-    Attributes:
+    Attributes, besides those of `Compressed`:
         gamma: the step of the averaging, above 0 and at most 1. The more is left out of messages, the smaller it must be.
     """
 

@@ -18,7 +18,7 @@ class DeepSqueeze(Compressed, mf.Method):
 
     Source: Tang et al., 2019 (arXiv 1907.07346), Algorithm 1.
 
-    Attributes:
+    Attributes, besides those of `Compressed`:
         gamma: the step of the averaging, above 0 and at most 1. It must be smaller than that of CHOCO-SGD.
     """
 

@@ -21,7 +21,7 @@ class Lead(Compressed, mf.Method):
 
     Source: Liu et al., ICLR 2021 (arXiv 2007.00232), Algorithm 1.
 
-    Attributes:
+    Attributes, besides those of `Compressed`:
         gamma: the step of the dual variable, above 0.
         alpha: how far what is known moves in a round, above 0 and at most 1.
     """

@@ -1,0 +1,37 @@
+"""EXTRA: exact on any data with a constant learning rate, by the difference of two gradients."""
+
+from __future__ import annotations
+
+import meshfold as mf
+
+
+class Extra(mf.Method):
+    """EXTRA, with V = (I + W) / 2. In the first round x_i <- sum_j w_ij x_j - rate g_i(x_i), and after it
+
+        x_i <- x_i + sum_j w_ij x_j - sum_j v_ij (x_j before) - rate (g_i(x_i) - g_i(x_i before))
+
+    A message is a model: receivers keep what they averaged the round before. A round makes one step, whatever `local` says. The overlay and
+    the learning rate must not change, and all clients must take part in all rounds.
+
+    Source: Shi, Ling, Wu and Yin, SIAM Journal on Optimization, 2015 (arXiv 1404.6264), Algorithm 1 with the weights of (2.10).
+    """
+
+    stacks = 7
+
+    def start(self, models: mf.Stack) -> None:
+        self.before = models.zeros_like()
+        self.mixed_before = models.zeros_like()
+        self.gradient = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        gradient, rates = round.gradients(models)
+        mixed = models.copy().mix(round.mixing)
+        round.send(models)
+        old = models.copy()
+        if round.number > 1:
+            models.add_scaled(self.before + self.mixed_before, -0.5)
+            models += mixed
+        else:
+            models.set(mixed)
+        models.add_scaled(gradient - self.gradient, -rates)
+        self.before, self.mixed_before, self.gradient = old, mixed, gradient
