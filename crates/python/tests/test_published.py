@@ -7,6 +7,7 @@ import pytest
 from transcribed import (
     CLASSES,
     CLIENTS,
+    DEVICE,
     FEATURES,
     Array,
     experiment,
@@ -349,7 +350,7 @@ def test_dfedsam(gossip_steps: int) -> None:
 
 def test_dfedsam_at_no_distance_is_dfedavg() -> None:
     built_in = {**experiment("dfedsam"), "algorithm": {"dfedavg": {"batch_size": "full", "learning_rate": 0.2, "local": {"steps": 2}}}}
-    (reference,) = mf.run(built_in, progress=False)
+    (reference,) = mf.run(built_in, device=DEVICE, progress=False)
     close(last_models("dfedsam", rho=0, local={"steps": 2}), unpacked(reference.models()))
 
 

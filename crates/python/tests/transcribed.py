@@ -6,6 +6,7 @@ examples for a batch, so that nothing is drawn.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 import meshfold as mf
 
 CLIENTS, FEATURES, CLASSES = 8, 6, 3
+
+#: Where runs are carried out: on a GPU if the package is built for one.
+DEVICE = "wgpu" if "MESHFOLD_GPU" in os.environ else "cpu"
 
 #: A model in double precision, `[FEATURES + 1, CLASSES]` with the bias last, or the models of all clients.
 Array = NDArray[np.float64]
@@ -85,13 +89,13 @@ class FirstModels(mf.Method):
 
 def first_models() -> Array:
     """The models before the first round, `[CLIENTS, FEATURES + 1, CLASSES]`."""
-    (run,) = mf.run(experiment("first_models", rounds=1), progress=False)
+    (run,) = mf.run(experiment("first_models", rounds=1), device=DEVICE, progress=False)
     return unpacked(run.models())
 
 
 def last_models(name: str, **keys: Any) -> Array:
     """The models after the last round of a run with the method `name`."""
-    (run,) = mf.run(experiment(name, **keys), progress=False)
+    (run,) = mf.run(experiment(name, **keys), device=DEVICE, progress=False)
     return unpacked(run.models())
 
 
