@@ -4,6 +4,12 @@ Import this module, and configurations find them by name: `algorithm: {own: {nam
 learning_rate: 0.1}}`. Each stands in a file of its own, with its formulas and its source; copy one to begin a method of your own.
 """
 
+from meshfold.methods.balance import Balance
+from meshfold.methods.bridge import Bridge
 from meshfold.methods.choco_sgd import ChocoSgd
+from meshfold.methods.clipped_gossip import ClippedGossip
+from meshfold.methods.coordinate_median import CoordinateMedian
+from meshfold.methods.ios import Ios
+from meshfold.methods.krum import Krum
 
-__all__ = ["ChocoSgd"]
+__all__ = ["Balance", "Bridge", "ChocoSgd", "ClippedGossip", "CoordinateMedian", "Ios", "Krum"]
