@@ -72,8 +72,9 @@ class RobustAveraging:
     Attributes:
         attack: what attackers send.
         attackers: how many clients attack, drawn by the seed for the whole run, or a list of them.
-        strength: the s of the attack. If absent, 1, or .1 for `ipm` and 1.5 for `dissensus`; for `alie`, the largest s that the majority of clients hides: the
-            quantile (n - m - q)/(n - m) of the normal distribution, q = floor(n/2 + 1) - m, for m attackers of n clients.
+        strength: the s of the attack. If absent, 1, or .1 for `ipm` and 1.5 for `dissensus`; for `alie`, the largest s that the majority of
+            clients hides: the quantile (n - m - q)/(n - m) of the normal distribution, q = floor(n/2 + 1) - m, for m attackers of n
+            clients.
         judged_every: honest clients are judged in every such round. Give it the value of `evaluate: {every: ...}`, as other rounds have no
             record.
     """

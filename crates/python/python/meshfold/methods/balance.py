@@ -19,7 +19,7 @@ class Balance(RobustAveraging, mf.Method):
     # Interpretation
     t is 0 in the first round. T is a key, as methods are not told how many rounds there are.
 
-    Source: Fang, Zhang, Hairi, Khanduri, Liu, Lu, Liu and Gong, CCS 2024 (arXiv 2406.10416), Algorithm 1.
+    Source: Fang, Zhang, Hairi, Khanduri, Liu, Lu, Liu and Gong, CCS 2024 (arXiv 2406.10416).
 
     Attributes:
         horizon: T, the number of rounds of the run.

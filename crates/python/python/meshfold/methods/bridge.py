@@ -21,7 +21,7 @@ class Bridge(RobustAveraging, mf.Method):
     A client of degree 2 b or less drops as many as leave one number or two. In the paper a client averages, then steps along its gradient
     at its old model; here it does its local work, then averages.
 
-    Source: Fang, Yang and Bajwa, IEEE Transactions on Signal and Information Processing over Networks 2022 (arXiv 1908.08098), Algorithm 1.
+    Source: Fang, Yang and Bajwa, IEEE Transactions on Signal and Information Processing over Networks 2022 (arXiv 1908.08098).
 
     Attributes:
         assumed: b, how many neighbours of each client may attack.

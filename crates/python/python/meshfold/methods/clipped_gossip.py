@@ -21,7 +21,7 @@ class ClippedGossip(RobustAveraging, mf.Method):
     `adaptive` is the rule of the authors' code: tau_i is the second largest distance |m_ji - h_i| of the round, or the only one. The
     theory has a radius that needs to know who is honest.
 
-    Source: He, Karimireddy and Jaggi, 2022 (arXiv 2202.01545), Algorithm 2; the paper's momentum (1 - a) m + a g is `momentum: 1 - a` with
+    Source: He, Karimireddy and Jaggi, 2022 (arXiv 2202.01545); the paper's momentum (1 - a) m + a g is `momentum: 1 - a` with
     a learning rate of a times the paper's.
 
     Attributes:

@@ -19,7 +19,7 @@ class Ios(RobustAveraging, mf.Method):
     # Interpretation
     A client with f neighbours or fewer keeps its own model. In the paper a client steps along one gradient; here it does its local work.
 
-    Source: Wu, Chen and Ling, IEEE Transactions on Signal Processing 2023 (arXiv 2206.04568), Algorithm 2.
+    Source: Wu, Chen and Ling, IEEE Transactions on Signal Processing 2023 (arXiv 2206.04568).
 
     Attributes:
         assumed: f, how many neighbours each client takes for attackers.
