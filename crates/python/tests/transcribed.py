@@ -40,6 +40,13 @@ def gradient(model: Array, client: int) -> Array:
     return np.asarray(inputs.T @ slopes / len(labels))
 
 
+def loss(model: Array, client: int) -> float:
+    """The mean cross-entropy over all examples of a client."""
+    labels = _labels[SHARDS[client]]
+    outputs = np.c_[_examples[SHARDS[client]].astype(float), np.ones(len(labels))] @ model
+    return float((np.log(np.exp(outputs).sum(axis=1)) - outputs[np.arange(len(labels)), labels]).mean())
+
+
 def largest(vector: Array, keep: float) -> Array:
     """The share `keep` of the numbers, those of largest magnitude, and zeros."""
     kept = max(1, int(keep * vector.size))

@@ -5,38 +5,66 @@ your own with the same name takes its place. Each stands in a file of its own, w
 method of your own.
 """
 
+from meshfold.methods.balance import Balance
 from meshfold.methods.beer import Beer
+from meshfold.methods.bridge import Bridge
 from meshfold.methods.choco_sgd import ChocoSgd
+from meshfold.methods.clipped_gossip import ClippedGossip
+from meshfold.methods.coordinate_median import CoordinateMedian
 from meshfold.methods.decentlam import DecentLam
 from meshfold.methods.deep_squeeze import DeepSqueeze
+from meshfold.methods.dfed_alt import DfedAlt
 from meshfold.methods.dfedsam import DFedSam
+from meshfold.methods.ditto import Ditto
 from meshfold.methods.dsgt_hb import DsgtHb
+from meshfold.methods.epidemic_learning import EpidemicLearning
 from meshfold.methods.extra import Extra
 from meshfold.methods.gt_hsgd import GtHsgd
+from meshfold.methods.ios import Ios
 from meshfold.methods.k_gt import KGt
+from meshfold.methods.krum import Krum
 from meshfold.methods.lead import Lead
 from meshfold.methods.led import Led
 from meshfold.methods.momentum_tracking import MomentumTracking
+from meshfold.methods.muffliato import Muffliato
+from meshfold.methods.pens import Pens
 from meshfold.methods.prox_skip import ProxSkip
 from meshfold.methods.push_pull import PushPull
 from meshfold.methods.relay_sgd import RelaySgd
+from meshfold.methods.skip_train import SkipTrain
 from meshfold.methods.sparse_sharing import SparseSharing
+from meshfold.methods.squarm_sgd import SquarmSgd
+from meshfold.methods.teleportation import Teleportation
 
 __all__ = [
+    "Balance",
     "Beer",
+    "Bridge",
     "ChocoSgd",
+    "ClippedGossip",
+    "CoordinateMedian",
     "DFedSam",
     "DecentLam",
     "DeepSqueeze",
+    "DfedAlt",
+    "Ditto",
     "DsgtHb",
+    "EpidemicLearning",
     "Extra",
     "GtHsgd",
+    "Ios",
     "KGt",
+    "Krum",
     "Lead",
     "Led",
     "MomentumTracking",
+    "Muffliato",
+    "Pens",
     "ProxSkip",
     "PushPull",
     "RelaySgd",
+    "SkipTrain",
     "SparseSharing",
+    "SquarmSgd",
+    "Teleportation",
 ]

@@ -1,0 +1,84 @@
+"""Every method of `meshfold.methods` where clients fail or are late, and where a run is cut off and goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Halt, halt_at
+from test_own_methods import Experiment, records
+
+import meshfold as mf
+import meshfold.methods
+
+#: Keys that a method needs, or that make a short run see more of it.
+KEYS: dict[str, dict[str, Any]] = {
+    "balance": {"horizon": 6, "gamma": 2.0},
+    "muffliato": {"chebyshev": True, "norm": 1.0},
+    "pens": {"search": 3},
+    "skip_train": {"training": 2, "only_mixing": 1},
+    "squarm_sgd": {"threshold": 100.0},
+    "teleportation": {"slots": 6},
+}
+ROBUST = ["balance", "bridge", "clipped_gossip", "coordinate_median", "ios", "krum"]
+NAMES = [getattr(mf.methods, name).name for name in mf.methods.__all__]
+
+FAILING: Experiment = {"failures": [{"clients": {"share": 0.2}, "redraw": "each_round"}]}
+LATE: Experiment = {"stragglers": {"share": 0.3, "policy": "receive"}, **FAILING}
+PARTIAL: Experiment = {"stragglers": {"share": 0.3, "policy": "partial"}}
+
+
+def short(experiment: Experiment, name: str, **keys: Any) -> Experiment:
+    """Six rounds of a method, each with a record."""
+    algorithm = {"name": name, "batch_size": 20, "learning_rate": 0.1, "momentum": 0.5, "local": {"steps": 2}, **KEYS.get(name, {}), **keys}
+    base = {**experiment, "algorithm": {"own": algorithm}, "sweep": None, "rounds": 6, "evaluate": {"every": 1}}
+    if not mf._own.METHODS[name].overlay:
+        base["topology"] = None
+    return {**base, "checkpoint": {"every": 1, "keep": True}}
+
+
+def last_of(run: mf.Run) -> bytes:
+    models = run.models().numpy()
+    assert run.is_finished and np.isfinite(models).all()
+    return models.tobytes()
+
+
+@pytest.mark.parametrize("hindered", [FAILING, LATE, PARTIAL], ids=["failing", "late", "partial"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_that_was_cut_off_goes_on_with_the_same_bits(experiment: Experiment, name: str, hindered: Experiment) -> None:
+    base = {**short(experiment, name), **hindered}
+    if name in ROBUST:
+        base["algorithm"]["own"] |= {"attack": "alie", "attackers": 2, "strength": 1.0}
+    if hindered is LATE:
+        # The weights are symmetric only if all links go both ways.
+        base["algorithm"]["own"].pop("chebyshev", None)
+    with pytest.raises(Halt):
+        mf.run(base, results="parts", progress=False, callbacks=[halt_at(3)])
+    (parts,) = mf.run(base, results="parts", progress=False)
+    (whole,) = mf.run(base, results="whole", progress=False)
+    assert last_of(parts) == last_of(whole)
+    assert records(parts.folder) == records(whole.folder)
+
+
+@pytest.mark.parametrize("attack", ["sign_flip", "gaussian", "ipm", "alie", "dissensus"])
+@pytest.mark.parametrize("name", ROBUST)
+def test_attackers_and_failures_together(experiment: Experiment, name: str, attack: str) -> None:
+    (run,) = mf.run({**short(experiment, name, attack=attack, attackers=[0, 5, 6]), **LATE}, progress=False)
+    last_of(run)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_absent_clients_keep_their_models_and_nobody_uses_them(experiment: Experiment, name: str) -> None:
+    """A client that never takes part has the first model in the end, but where rows are no clients."""
+    (run,) = mf.run({**short(experiment, name), "failures": [{"clients": {"list": [3]}}]}, progress=False)
+    (first,) = mf.run({**short(experiment, "dsgd_of_none"), "rounds": 1}, progress=False)
+    kept = bool((run.models().numpy()[3] == first.models().numpy()[3]).all())
+    assert kept != (name == "teleportation")
+
+
+class DsgdOfNone(mf.Method):
+    """Leaves the models as they are."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.send(bytes=0)

@@ -1,0 +1,307 @@
+"""The robust averages of `meshfold.methods` and the attacks on them, each against a transcription in double precision."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from test_published import RATE, close
+from transcribed import CLIENTS, Array, experiment, gradient, last_models, transcription
+
+import meshfold as mf
+import meshfold.methods
+
+#: An overlay of degrees 1 to 5, whose weights are unequal.
+EDGES = [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5), (4, 6), (5, 6), (6, 7)]
+ATTACKERS = (1, 4)
+ROBUST = ["clipped_gossip", "ios", "bridge", "coordinate_median", "krum", "balance"]
+#: The keys that a method has no default for.
+NEEDED: dict[str, dict[str, Any]] = {"balance": {"horizon": 7}}
+
+
+def overlay() -> mf.Part:
+    return mf.overlay(np.array([[int((min(i, j), max(i, j)) in EDGES) for j in range(CLIENTS)] for i in range(CLIENTS)]), label="unequal")
+
+
+def neighbours(i: int) -> list[int]:
+    return sorted({b for a, b in EDGES if a == i} | {a for a, b in EDGES if b == i})
+
+
+def weight(i: int, j: int) -> float:
+    """Metropolis weights."""
+    if i == j:
+        return 1 - sum(weight(i, k) for k in neighbours(i))
+    return 1 / (1 + max(len(neighbours(i)), len(neighbours(j))))
+
+
+#: The new model of a client: of its number, its own model, and what its neighbours sent.
+Rule = Callable[[int, Array, dict[int, Array]], Array]
+#: What the attacker j sends to the client i, from the models of all.
+Attack = Callable[[int, int, Array], Array]
+
+
+def robust(rule: Rule, attack: Attack = lambda i, j, h: h[j]) -> Callable[[Array, int], Array]:
+    def step(x: Array, number: int) -> Array:
+        h = np.array([x[i] - RATE * gradient(x[i], i) for i in range(CLIENTS)])
+        received = [
+            {j: attack(i, j, h) if j in ATTACKERS and i not in ATTACKERS else h[j] for j in neighbours(i)} for i in range(CLIENTS)
+        ]
+        return np.array([rule(i, h[i], received[i]) for i in range(CLIENTS)])
+
+    return step
+
+
+def distance(a: Array, b: Array) -> float:
+    return float(np.sqrt(((a - b) ** 2).sum()))
+
+
+def gossip(i: int, own: Array, received: dict[int, Array]) -> Array:
+    return np.asarray(weight(i, i) * own + sum(weight(i, j) * model for j, model in received.items()))
+
+
+def uniform(i: int, own: Array, received: dict[int, Array]) -> Array:
+    return np.asarray((own + sum(received.values())) / (1 + len(received)))
+
+
+def sign_flip(i: int, j: int, h: Array) -> Array:
+    return np.asarray(-h[j])
+
+
+def honest_around(i: int, h: Array) -> Array:
+    return np.array([h[i], *(h[k] for k in neighbours(i) if k not in ATTACKERS)])
+
+
+def robust_models(name: str, attack: str = "sign_flip", **keys: Any) -> Array:
+    return last_models(name, topology=overlay(), attack=attack, attackers=list(ATTACKERS), **NEEDED.get(name, {}), **keys)
+
+
+@pytest.mark.parametrize("tau", [0.3, "adaptive"])
+def test_clipped_gossip(tau: float | str) -> None:
+    def rule(i: int, own: Array, received: dict[int, Array]) -> Array:
+        distances = sorted(distance(own, model) for model in received.values())
+        radius = tau if isinstance(tau, float) else distances[-2] if len(distances) > 1 else distances[0]
+        result = own.copy()
+        for j, model in received.items():
+            result += weight(i, j) * (model - own) * min(1, radius / distance(own, model))
+        return result
+
+    close(robust_models("clipped_gossip", tau=tau), transcription(robust(rule, sign_flip)))
+
+
+@pytest.mark.parametrize("assumed", [1, 2])
+def test_ios(assumed: int) -> None:
+    def rule(i: int, own: Array, received: dict[int, Array]) -> Array:
+        trusted = {i: own, **received}
+        for _ in range(min(assumed, len(received))):
+            mean = sum(weight(i, j) * model for j, model in trusted.items()) / sum(weight(i, j) for j in trusted)
+            del trusted[max((j for j in trusted if j != i), key=lambda j: distance(trusted[j], np.asarray(mean)))]
+        return np.asarray(sum(weight(i, j) * model for j, model in trusted.items()) / sum(weight(i, j) for j in trusted))
+
+    close(robust_models("ios", assumed=assumed), transcription(robust(rule, sign_flip)))
+
+
+@pytest.mark.parametrize("assumed", [1, 2])
+def test_bridge(assumed: int) -> None:
+    def rule(i: int, own: Array, received: dict[int, Array]) -> Array:
+        b = assumed
+        while len(received) - 2 * b <= 0:
+            b -= 1
+        result = np.empty_like(own)
+        for place in np.ndindex(own.shape):
+            numbers = sorted(model[place] for model in received.values())
+            kept = numbers[b : len(numbers) - b]
+            result[place] = (own[place] + sum(kept)) / (1 + len(kept))
+        return result
+
+    close(robust_models("bridge", assumed=assumed), transcription(robust(rule, sign_flip)))
+
+
+def test_coordinate_median() -> None:
+    def rule(i: int, own: Array, received: dict[int, Array]) -> Array:
+        return np.asarray(np.median([own, *received.values()], axis=0))
+
+    close(robust_models("coordinate_median"), transcription(robust(rule, sign_flip)))
+
+
+@pytest.mark.parametrize(("assumed", "best"), [(0, 1), (1, 1), (2, 1), (1, 2), (0, 9)])
+def test_krum(assumed: int, best: int) -> None:
+    def rule(i: int, own: Array, received: dict[int, Array]) -> Array:
+        inputs = [own, *received.values()]
+        scores = []
+        for place, one in enumerate(inputs):
+            squares = sorted(distance(one, other) ** 2 for k, other in enumerate(inputs) if k != place)
+            scores.append(sum(squares[: max(1, len(inputs) - assumed - 2)]))
+        chosen = sorted(range(len(inputs)), key=lambda place: scores[place])[:best]
+        return np.asarray(sum(inputs[place] for place in chosen) / len(chosen))
+
+    close(robust_models("krum", assumed=assumed, best=best), transcription(robust(rule, sign_flip)))
+
+
+def test_balance() -> None:
+    t = [0]
+    accepted = []
+
+    def rule(i: int, own: Array, received: dict[int, Array]) -> Array:
+        radius = 0.7 * np.exp(-2 * t[0] / 7) * distance(own, 0 * own)
+        near = [model for model in received.values() if distance(own, model) <= radius]
+        accepted.append(len(near) / len(received))
+        t[0] += i == CLIENTS - 1
+        return np.asarray(0.4 * own + 0.6 * sum(near) / len(near)) if near else own
+
+    wanted = transcription(robust(rule, sign_flip))
+    assert 0 in accepted and 1 in accepted and len(set(accepted)) > 4
+    close(robust_models("balance", alpha=0.4, gamma=0.7, kappa=2), wanted)
+
+
+def ipm(i: int, j: int, h: Array) -> Array:
+    return np.asarray(-0.1 * honest_around(i, h).mean(axis=0))
+
+
+def alie(i: int, j: int, h: Array) -> Array:
+    known = honest_around(i, h)
+    # Eight clients, two attackers: three honest clients must be won over.
+    z = NormalDist().inv_cdf((8 - 2 - 3) / (8 - 2))
+    deviation = np.sqrt(((known - known.mean(axis=0)) ** 2).sum(axis=0) / (len(known) - 1)) if len(known) > 1 else 0
+    return np.asarray(known.mean(axis=0) - z * deviation)
+
+
+def strong_alie(i: int, j: int, h: Array) -> Array:
+    known = honest_around(i, h)
+    deviation = np.sqrt(((known - known.mean(axis=0)) ** 2).sum(axis=0) / (len(known) - 1)) if len(known) > 1 else 0
+    return np.asarray(known.mean(axis=0) - 2.5 * deviation)
+
+
+def dissensus(i: int, j: int, h: Array) -> Array:
+    away = sum(weight(i, k) * (h[k] - h[i]) for k in neighbours(i) if k not in ATTACKERS)
+    return np.asarray(h[i] - 0.8 * away / sum(weight(i, k) for k in neighbours(i) if k in ATTACKERS))
+
+
+@pytest.mark.parametrize(
+    ("attack", "strength", "lie"),
+    [
+        ("none", None, lambda i, j, h: h[j]),
+        ("sign_flip", None, sign_flip),
+        ("sign_flip", 2.0, lambda i, j, h: -2 * h[j]),
+        ("ipm", None, ipm),
+        ("alie", None, alie),
+        ("alie", 2.5, strong_alie),
+        ("dissensus", 0.8, dissensus),
+    ],
+)
+def test_attacks(attack: str, strength: float | None, lie: Attack) -> None:
+    """On D-SGD without a defence, which is `clipped_gossip` with `tau: none`."""
+    found = robust_models("clipped_gossip", attack=attack, strength=strength, tau="none")
+    close(found, transcription(robust(gossip, lie)))
+
+
+def test_dissensus_keeps_clients_where_they_are() -> None:
+    """With strength 1 an attacked client keeps h_i: the attackers undo what the honest neighbours' models do."""
+    found = robust_models("clipped_gossip", attack="dissensus", strength=1, tau="none")
+    attacked = {i for j in ATTACKERS for i in neighbours(j)} - set(ATTACKERS)
+
+    def rule(i: int, own: Array, received: dict[int, Array]) -> Array:
+        return own if i in attacked else gossip(i, own, received)
+
+    close(found, transcription(robust(rule)))
+
+
+def test_gaussian_messages_are_noise_of_the_deviation_that_is_asked_for() -> None:
+    """An attacked client with uniform weights has 1/degree of the noise, another draw in each round, the same for all neighbours."""
+    keys: dict[str, Any] = {"topology": "complete", "rounds": 1, "tau": "none", "attackers": [3]}
+    plain = last_models("clipped_gossip", **keys)
+    noisy = last_models("clipped_gossip", attack="gaussian", strength=16, **keys)
+    change = np.delete(noisy - plain, 3, axis=0).reshape(7, -1)
+    np.testing.assert_allclose(change, change[:1].repeat(7, axis=0), atol=1e-5)
+    assert 1.3 < change[0].std() < 2.7, "16 / 8, of 21 numbers"
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("clipped_gossip", {"tau": "none"}),
+        ("clipped_gossip", {"tau": 1e6}),
+        ("ios", {"assumed": 0}),
+        ("bridge", {"assumed": 0}),
+        ("krum", {"assumed": 0, "best": 3}),
+        ("balance", {"gamma": 1e6, "alpha": 1 / 3, "horizon": 7}),
+    ],
+)
+def test_without_attackers_and_defence_they_are_dsgd(name: str, keys: dict[str, Any]) -> None:
+    keys = {"momentum": 0.9, "local": {"steps": 2}, **keys}
+    built_in = experiment("first_models")
+    built_in["algorithm"] = {"dsgd": {key: keys[key] for key in ("momentum", "local")} | {"batch_size": "full", "learning_rate": RATE}}
+    (dsgd,) = mf.run(built_in, progress=False)
+    (mine,) = mf.run(experiment(name, **keys), progress=False)
+    np.testing.assert_allclose(mine.models().numpy(), dsgd.models().numpy(), atol=3e-6)
+    theirs = dsgd.metrics().to_polars()
+    found = mine.metrics().to_polars()
+    assert (found["bytes_total"] == theirs["bytes_total"]).all()
+    for own, other in (
+        ("own.honest_accuracy", "test_accuracy"),
+        ("own.honest_accuracy_worst", "test_accuracy.min"),
+        ("own.honest_consensus", "consensus_distance"),
+    ):
+        np.testing.assert_allclose(found[own][1:].to_numpy(), found[other][1:].to_numpy(), rtol=1e-4, err_msg=own)
+
+
+@pytest.mark.parametrize("name", ROBUST)
+def test_a_number_of_attackers_is_drawn_by_the_seed(name: str) -> None:
+    drawn = np.random.default_rng([1, 0]).choice(CLIENTS, 2, replace=False).tolist()
+    keys = {"topology": "complete", "attack": "ipm", "judged_every": 7, "seed": 1, **NEEDED.get(name, {})}
+    found, wanted = (mf.run(seeded(name, attackers=attackers, **keys), progress=False)[0] for attackers in (2, drawn))
+    assert (found.models().numpy() == wanted.models().numpy()).all()
+    lines = [json.loads(line) for line in (found.folder / "metrics.jsonl").read_text().splitlines()]
+    assert [line["round"] for line in lines if "honest_accuracy" in line.get("own", {})] == [7]
+
+
+def seeded(name: str, seed: int, **keys: Any) -> dict[str, Any]:
+    return {**experiment(name, **keys), "seed": seed}
+
+
+def test_a_robust_rule_withstands_what_averages_do_not() -> None:
+    keys: dict[str, Any] = {"topology": "complete", "attack": "sign_flip", "strength": 5, "attackers": [2, 6], "rounds": 40}
+
+    def honest(name: str, **more: Any) -> float:
+        (run,) = mf.run(experiment(name, **keys, **more), progress=False)
+        return float(run.metrics().to_polars()["own.honest_accuracy"][-1])
+
+    undefended = honest("clipped_gossip", tau="none")
+    for name in ROBUST[1:]:
+        more = {"assumed": 2} if name in ("ios", "bridge", "krum") else {"horizon": 40, "gamma": 2.0} if name == "balance" else {}
+        assert honest(name, **more) > undefended + 0.1, name
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "words"),
+    [
+        ("ios", {"assumed": -1}, "assumed: found the number -1, needed a whole number of at least 0"),
+        ("krum", {"best": 0}, "best: found the number 0, needed a whole number of at least 1"),
+        ("clipped_gossip", {"tau": 0}, "tau: found the number 0, needed a number above 0, `adaptive` or `none`"),
+        ("clipped_gossip", {"tau": "large"}, "needed a number or one of adaptive, none"),
+        ("bridge", {"attack": "label_flip"}, "needed one of none, sign_flip"),
+        ("bridge", {"attackers": [1, 1]}, "needed a number of clients, or a list of clients, each once"),
+        ("bridge", {"attackers": -1}, "needed a number of clients, or a list of clients, each once"),
+        ("bridge", {"strength": 0}, "strength: found the number 0, needed a number above 0"),
+        ("balance", {}, "horizon"),
+    ],
+)
+def test_keys_that_cannot_work_are_refused(name: str, keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(mf.ConfigError, match=words):
+        mf.run(experiment(name, **keys), progress=False)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"attackers": [8]}, "attackers: found client 8, but there are clients 0 to 7"),
+        ({"attackers": 9}, "attackers: found 9, but there are 8 clients"),
+        ({"attackers": 5, "attack": "alie"}, "alie: 5 of 8 clients attack, a majority: give a `strength`"),
+    ],
+)
+def test_attackers_that_cannot_be_are_told(keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(mf.RunFailed, match=words):
+        mf.run(experiment("bridge", **keys), progress=False)
