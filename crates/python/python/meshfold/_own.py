@@ -257,10 +257,11 @@ def _is_published(cls: type[Method]) -> bool:
     return cls.__module__.startswith("meshfold.methods.")
 
 
-def classes() -> list[dict[str, Any]]:
-    """All methods that have been defined, and the published ones."""
+def classes(words: str) -> list[dict[str, Any]]:
+    """All methods that have been defined, and the published ones. Those that the experiment `words` does not name get no version."""
     importlib.import_module("meshfold.methods")
     return [
-        {"name": name, "version": method.version, "class": method}
+        # JSON has other letters for those beyond ASCII.
+        {"name": name, "version": method.version if name in words or not name.isascii() else "", "class": method}
         for name, method in METHODS.items()
     ]

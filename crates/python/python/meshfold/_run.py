@@ -172,11 +172,11 @@ def _request(
 ) -> dict[str, Any]:
     """What the compiled part is asked for."""
     collector = Collector()
+    source = _source(experiment, collector)
+    overrides = [f"{path}={json.dumps(collector.plain(value, path))}" for path, value in (set or {}).items()]
     return {
-        **_source(experiment, collector),
-        "overrides": [
-            f"{path}={json.dumps(collector.plain(value, path))}" for path, value in (set or {}).items()
-        ],
+        **source,
+        "overrides": overrides,
         "data": None if data is None else fspath(data),
         "device": _text("device", device, "a device such as 'cpu'"),
         "threads": _count("threads", threads, "all cores"),
@@ -187,7 +187,7 @@ def _request(
         "awaited": awaited,
         "part": part,
         "only": only,
-        "own": _own.classes(),
+        "own": _own.classes("\n".join([_words(source), *overrides])),
         "parts": collector.parts,
     }
 
@@ -205,6 +205,16 @@ def _source(
     raise TypeError(
         f"experiment: found {type(experiment).__name__}, needed the path of a YAML file or a dict"
     )
+
+
+def _words(source: Mapping[str, str | None]) -> str:
+    """The text of an experiment; none if its file cannot be read, which is told later."""
+    if source["text"] is not None:
+        return source["text"]
+    try:
+        return Path(str(source["path"])).read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def _count(name: str, value: SupportsIndex | None, otherwise: str) -> int | None:

@@ -19,6 +19,7 @@ class RelaySgd(mf.Method):
     A message has the size of a model and a count of 8 bytes. The overlay must be a tree that does not change; the mixing weights of the
     configuration have no effect.
 
+    # Interpretation
     Clients that fail hold up relays: what they would have passed on is missing for as long, and those who miss it count their own model.
 
     Source: Vogels et al., NeurIPS 2021 (arXiv 2110.04175), Algorithm 1.
@@ -28,47 +29,57 @@ class RelaySgd(mf.Method):
 
     def start(self, models: mf.Stack) -> None:
         clients = len(models)
-        # Rows of clients, and below them one for each message of the tree.
-        self.relayed = models.gather(np.r_[np.arange(clients), np.zeros(2 * (clients - 1), dtype=int)]) * 0
-        self.counts = np.zeros(2 * (clients - 1))
+        #: The messages of the tree, sender and receiver of each, `[M, 2]`, in the order in which their edges were seen, and the counts in them.
         self.tree = np.zeros((0, 2), dtype=np.int64)
+        self.counts = np.zeros(0)
+        #: Rows of clients, and below them one for each message.
+        self.relayed = models.gather(np.zeros(clients + 2 * (clients - 1), dtype=int)) * 0
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
-        if round.number == 1:
-            self.tree = tree_of(round)
+        self.tree = grown(self.tree, round)
+        counts = np.pad(self.counts, (0, len(self.tree) - len(self.counts)))
         round.train(models)
         clients = np.arange(round.clients)
-        linked = {(int(one), int(other)) for one, other in round.edges}
-        passes = np.array([(one, other) in linked or (other, one) in linked for one, other in self.tree])
-        # `heard[a, b]`: whether the sender of message a has message b of the round before from another neighbour than a's receiver.
         senders, receivers = self.tree.T
+        links = {(int(one), int(other)) for one, other in round.edges}
+        if not round.directed:
+            links |= {(other, one) for one, other in links}
+        passes = np.array([(int(one), int(other)) in links for one, other in self.tree], dtype=bool)
+        # `heard[a, b]`: whether the sender of message a had message b in the round before, not from a's receiver.
         heard = (senders[:, None] == receivers) & (receivers[:, None] != senders)
-        counts = np.where(passes, 1 + heard @ self.counts, 0)
+        self.counts = np.where(passes, 1 + heard @ counts, 0)
+        told = np.concatenate([senders[:, None] == clients, heard], axis=1) * passes[:, None]
         gets = clients[:, None] == receivers
-        told = np.concatenate([(senders[:, None] == clients) * 1.0, heard], axis=1) * passes[:, None]
-        own = np.diag(round.clients - gets @ counts)
-        averages = (np.concatenate([own, np.zeros_like(gets)], axis=1) + gets @ told) / round.clients
-        averages[~round.alive] = np.eye(round.clients, told.shape[1])[~round.alive]
+        averages = np.eye(round.clients, told.shape[1]) * (round.clients - gets @ self.counts)[:, None] + gets @ told
+        averages[~round.alive] = np.eye(*averages.shape)[~round.alive] * round.clients
+        weights = np.zeros((len(self.relayed), len(self.relayed)))
+        weights[: len(averages), : told.shape[1]] = averages / round.clients
+        weights[round.clients : round.clients + len(told), : told.shape[1]] = told
         self.relayed.scatter(clients, models)
-        self.relayed.mix(np.concatenate([averages, told]))
-        self.counts = counts
+        self.relayed.mix(weights)
         round.send(bytes=4 * models.shape[1] + 8)
         models.scatter(clients, self.relayed.gather(clients))
 
 
-def tree_of(round: mf.Round) -> NDArray[np.int64]:
-    """The messages of the tree: sender and receiver of each, `[2 (N - 1), 2]`.
+def grown(tree: NDArray[np.int64], round: mf.Round) -> NDArray[np.int64]:
+    """The messages of the tree, with those of edges that are seen for the first time in this round.
 
     Raises:
-        ValueError: if the overlay is no tree.
+        ValueError: if edges make a circle.
     """
-    edges = round.edges.astype(np.int64)
     part = np.arange(round.clients)
-    for one, other in edges:
+    for one, other in tree[::2]:
         part[part == part[one]] = part[other]
-    if len(edges) != round.clients - 1 or np.ptp(part) > 0 or round.directed:
-        raise ValueError(
-            f"relay_sgd: the overlay of round 1 has {len(edges)} edges between {round.clients} clients and is no tree: "
-            "use path, star, balanced_tree or another tree, and let nobody fail in round 1"
-        )
-    return np.concatenate([edges, edges[:, ::-1]])
+    known = {(int(one), int(other)) for one, other in tree}
+    for one, other in round.edges.astype(np.int64):
+        if (int(one), int(other)) in known:
+            continue
+        if part[one] == part[other]:
+            raise ValueError(
+                f"relay_sgd: the edge {one}-{other} closes a circle, and the overlay must be a tree: use path, star, balanced_tree or "
+                "another tree"
+            )
+        part[part == part[one]] = part[other]
+        known |= {(int(one), int(other)), (int(other), int(one))}
+        tree = np.concatenate([tree, [[one, other], [other, one]]])
+    return tree
