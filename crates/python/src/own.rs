@@ -3,6 +3,7 @@
 mod compression;
 mod example_arrays;
 mod figure;
+mod learning_rate;
 mod memory;
 mod messages;
 mod method;

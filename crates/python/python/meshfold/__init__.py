@@ -18,6 +18,7 @@ from meshfold._errors import (
 from meshfold._meshfold import VERSION as __version__
 from meshfold._meshfold import Figure, Mixing, Part, Round, Stack, Table
 from meshfold._jax_models import jax_model
+from meshfold._learning_rates import learning_rate
 from meshfold._models import model
 from meshfold._own import KeyFault, Method
 from meshfold._parts import dataset, overlay, partition, weights
@@ -52,6 +53,7 @@ __all__ = [
     "callbacks",
     "dataset",
     "jax_model",
+    "learning_rate",
     "model",
     "overlay",
     "partition",

@@ -424,7 +424,14 @@ class Collector:
 
 
 #: The keys that take a part of each kind.
-_PLACES = {"overlay": "topology", "weights": "weights", "partition": "partition", "dataset": "dataset", "model": "model"}
+_PLACES = {
+    "overlay": "topology",
+    "weights": "weights",
+    "partition": "partition",
+    "dataset": "dataset",
+    "learning rate": "learning_rate",
+    "model": "model",
+}
 
 
 def _expect_place(part: Part, path: str) -> None:

@@ -1,10 +1,11 @@
-//! Overlays, weights, partitions, datasets and models that Python has made.
+//! Overlays, weights, partitions, datasets, learning rates and models that Python has made.
 
 use std::sync::Arc;
 
 use meshfold_data::{
     DataError, DataFolder, Labelled, OwnDataset, OwnPartition, PartitionError, Shape, Splits,
 };
+use meshfold_engine::OwnSchedule;
 use meshfold_experiment::{Own, OwnName};
 use meshfold_topology::{
     MixingMatrix, Nodes, Overlay, OverlayChange, OwnOverlay, OwnWeights, TopologyError,
@@ -18,6 +19,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::gate;
 
 use super::example_arrays::ExampleArrays;
+use super::learning_rate::RateByFunction;
 use super::model;
 
 /// A part of an experiment, made in Python.
@@ -34,6 +36,7 @@ enum Made {
     Weights(Arc<dyn OwnWeights>),
     Partition(Arc<dyn OwnPartition>),
     Dataset(Arc<dyn OwnDataset>),
+    LearningRate(Arc<dyn OwnSchedule>),
     /// An object whose `fit` makes a model for some examples.
     Model(Arc<Py<PyAny>>),
 }
@@ -45,6 +48,7 @@ impl Made {
             Self::Weights(_) => "weights",
             Self::Partition(_) => "partition",
             Self::Dataset(_) => "dataset",
+            Self::LearningRate(_) => "learning rate",
             Self::Model(_) => "model",
         }
     }
@@ -59,6 +63,7 @@ impl PyPart {
             Made::Weights(weights) => own.made(name, weights),
             Made::Partition(partition) => own.made(name, partition),
             Made::Dataset(dataset) => own.made(name, dataset),
+            Made::LearningRate(rate) => own.made(name, rate),
             Made::Model(object) => own.host_model(name, move |input, classes| {
                 model::fit(&object, input, classes)
             }),
@@ -196,7 +201,23 @@ impl PyPart {
         }
     }
 
-    /// What this is: `overlay`, `weights`, `partition`, `dataset` or `model`.
+    /// The learning rate `function(values)` at these values of `counts`, such as `["round", "steps"]`.
+    #[staticmethod]
+    fn learning_rate(
+        name: String,
+        version: String,
+        function: Py<PyAny>,
+        counts: Vec<String>,
+    ) -> PyResult<Self> {
+        let made = Made::LearningRate(Arc::new(RateByFunction::new(function, &counts)?));
+        Ok(Self {
+            name,
+            version,
+            made,
+        })
+    }
+
+    /// What this is: `overlay`, `weights`, `partition`, `dataset`, `learning rate` or `model`.
     #[getter]
     fn kind(&self) -> &'static str {
         self.made.kind()
