@@ -10,6 +10,7 @@ mod method;
 mod mixing;
 mod model;
 mod number_lists;
+mod overlay;
 pub(crate) mod parts;
 mod read;
 mod round;

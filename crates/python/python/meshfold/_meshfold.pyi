@@ -351,7 +351,7 @@ class Part:
     @staticmethod
     def model(name: str, version: str, object: object) -> Part: ...
     @staticmethod
-    def overlay(name: str, version: str, nodes: int, edges: NDArray[np.uint32]) -> Part: ...
+    def overlay(name: str, version: str, nodes: int, edges: NDArray[np.uint32], directed: bool) -> Part: ...
     @staticmethod
     def overlay_by(
         name: str,
@@ -359,6 +359,7 @@ class Part:
         edges: Callable[[int, int, NDArray[np.uint64] | None, int | None], NDArray[np.uint32]],
         expected: float | None,
         changes: bool,
+        directed: bool,
         needs_labels: bool,
         needs_seed: bool,
     ) -> Part: ...
