@@ -1,7 +1,7 @@
 //! The keys that every method shares: how a client trains.
 
 use crate::error::AlgorithmError;
-use meshfold_engine::{Amount, BatchSize, LearningRate, Per, Sgd};
+use meshfold_engine::{Amount, BatchSize, LearningRate, Per, Progress, Sgd};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -155,10 +155,11 @@ impl Training {
         })
     }
 
-    /// Checks every value.
+    /// Checks every value, and asks a learning rate of a program's own for its first rate.
     ///
     /// # Errors
-    /// [`AlgorithmError::Setting`], naming the key.
+    /// [`AlgorithmError::Setting`], naming the key; [`EngineError::OwnRate`](meshfold_engine::EngineError::OwnRate) if there is no such
+    /// rate.
     pub fn check(&self) -> Result<(), AlgorithmError> {
         let fault =
             |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
@@ -180,6 +181,7 @@ impl Training {
         if let Some(needed) = sgd.learning_rate.fault() {
             return fault("learning_rate", format!("{:?}", sgd.learning_rate), needed);
         }
+        sgd.learning_rate.try_at(&Progress::default())?;
         if !(0.0..1.0).contains(&sgd.momentum) {
             return fault(
                 "momentum",

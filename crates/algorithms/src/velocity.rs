@@ -87,7 +87,7 @@ pub fn decayed_gradients(
     training: &Training,
 ) -> Result<DecayedGradients, AlgorithmError> {
     let work = round.work(rows, training);
-    let rates = round.learner.rates(&work);
+    let rates = round.learner.rates(&work)?;
     let mut gradients = round.learner.gradients(models, &work)?;
     if training.sgd.weight_decay > 0.0 {
         let decay = |row| {

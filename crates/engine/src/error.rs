@@ -109,6 +109,14 @@ pub enum EngineError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A learning rate of the user's own is none.
+    #[error("the learning rate {name}: {reason}")]
+    OwnRate {
+        /// The name in the configuration.
+        name: String,
+        /// What is wrong with it, and where.
+        reason: String,
+    },
     /// A device was asked for that this binary cannot drive.
     #[error("device {device}: {reason}")]
     Device {

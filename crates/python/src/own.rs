@@ -3,12 +3,14 @@
 mod compression;
 mod example_arrays;
 mod figure;
+mod learning_rate;
 mod memory;
 mod messages;
 mod method;
 mod mixing;
 mod model;
 mod number_lists;
+mod overlay;
 pub(crate) mod parts;
 mod read;
 mod round;

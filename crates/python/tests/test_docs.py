@@ -23,7 +23,7 @@ def blocks_of(page: Path) -> list[str]:
 
 def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = blocks_of(PAGE)
-    assert len(blocks) == 6
+    assert len(blocks) == 8
     names: dict[str, object] = {}
     before = dict(mf._own.METHODS)
     try:
@@ -37,7 +37,7 @@ def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture
         mf._own.METHODS.clear()
         mf._own.METHODS.update(before)
     told = capsys.readouterr().out
-    assert "gamma=0.1" in told and "matchings" in told
+    assert "gamma=0.1" in told and "matchings" in told and "warm restarts" in told
 
 
 def test_the_programs_of_the_page_on_call_backs_run(

@@ -382,7 +382,9 @@ def deal(labels, classes, generator): return np.array_split(np.arange(len(labels
 def outputs(p, x): return len(hops()) * x @ p["w"]
 def gradients(p, x, y): return np.zeros(len(x), np.float32), {"w": np.zeros_like(p["w"])}
 def hops(): return [1]
+def rate(round): return 0.1 * len(hops())
 topology, partition, model = mf.overlay(ring, label="ring"), mf.partition(deal), mf.model({"w": (784, 10)}, outputs, gradients)
+algorithm = {"dsgd": {"batch_size": 20, "learning_rate": mf.learning_rate(rate)}}
 """
     train = imports(train=program)
     calls: list[int] = []
@@ -396,7 +398,7 @@ topology, partition, model = mf.overlay(ring, label="ring"), mf.partition(deal),
         return train.ring(round, nodes)
 
     counted = mf.overlay(counting)
-    keys = ("topology", "partition", "model")
+    keys = ("topology", "partition", "model", "algorithm")
     first, counts = [id_with(key) for key in keys], id_with("topology", part=counted)
     assert [id_with(key) for key in keys] == first and id_with("topology", part=counted) == counts, "calls do not count"
     exec("def hops(): return [1, 2]", train.__dict__)

@@ -133,6 +133,19 @@ pub enum TopologyError {
         /// Connected components found.
         components: usize,
     },
+    /// The links of a directed overlay do not lead from every node to every other.
+    #[error(
+        "{topology}: nothing that node {from} sends can reach node {to}, not even through others; a directed overlay must lead from every \
+         node to every other"
+    )]
+    OneWay {
+        /// Label of the topology.
+        topology: String,
+        /// The node that sends.
+        from: u32,
+        /// The node that is not reached.
+        to: u32,
+    },
     /// No Erdős–Rényi draw was connected.
     #[error(
         "erdos_renyi: none of {draws} draws with p = {p} connected {nodes} nodes; \

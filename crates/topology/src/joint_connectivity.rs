@@ -1,5 +1,7 @@
 //! Whether the union of several overlays is connected.
 
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::DiGraph;
 use petgraph::unionfind::UnionFind;
 
 use crate::Overlay;
@@ -30,13 +32,14 @@ pub fn union_connects<'a>(overlays: impl Iterator<Item = &'a Overlay>) -> bool {
 
 /// The union of overlays that are added one after another.
 ///
-/// Directions do not matter: in this crate's directed overlays, every node hears as many nodes as hear it. So every
-/// path has a way back.
+/// Two nodes are in the same part if a path leads from each of them to the other.
 #[derive(Clone, Debug)]
 pub struct GrowingUnion {
     sets: UnionFind<u32>,
     nodes: u32,
     parts: usize,
+    /// The arcs of directed overlays between parts, by a node of each part.
+    arcs: Vec<(u32, u32)>,
 }
 
 impl GrowingUnion {
@@ -47,14 +50,46 @@ impl GrowingUnion {
             sets: UnionFind::new(nodes),
             nodes: nodes as u32,
             parts: nodes,
+            arcs: Vec::new(),
         }
     }
 
     /// Adds the edges of `overlay`, which has as many nodes.
     pub fn add(&mut self, overlay: &Overlay) {
-        for (a, b) in overlay.connecting_edges() {
-            self.parts -= usize::from(self.sets.union(a, b));
+        match overlay.is_directed() {
+            true => self.arcs.extend(overlay.connecting_edges()),
+            false => overlay
+                .connecting_edges()
+                .for_each(|(a, b)| self.join(a, b)),
         }
+        if !self.arcs.is_empty() {
+            self.join_cycles();
+        }
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        self.parts -= usize::from(self.sets.union(a, b));
+    }
+
+    /// Joins the parts that arcs lead between both ways, and drops the arcs within parts.
+    fn join_cycles(&mut self) {
+        self.gather_arcs();
+        for cycle in tarjan_scc(&DiGraph::<(), ()>::from_edges(&self.arcs)) {
+            for pair in cycle.windows(2) {
+                self.join(pair[0].index() as u32, pair[1].index() as u32);
+            }
+        }
+        self.gather_arcs();
+    }
+
+    /// Makes arcs between nodes arcs between parts, each once.
+    fn gather_arcs(&mut self) {
+        for (a, b) in &mut self.arcs {
+            (*a, *b) = (self.sets.find(*a), self.sets.find(*b));
+        }
+        self.arcs.retain(|(a, b)| a != b);
+        self.arcs.sort_unstable();
+        self.arcs.dedup();
     }
 
     /// Whether every node reaches every other.
@@ -63,7 +98,7 @@ impl GrowingUnion {
         self.parts <= 1
     }
 
-    /// The first node that node 0 does not reach.
+    /// The first node that node 0 does not reach, or that does not reach node 0.
     #[must_use]
     pub fn first_apart(&self) -> Option<u32> {
         (1..self.nodes).find(|node| !self.sets.equiv(0, *node))
@@ -99,6 +134,25 @@ mod tests {
 
     fn overlay(edges: &[(u32, u32)]) -> Overlay {
         Overlay::from_edges(4, edges.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn a_union_of_directed_overlays_needs_a_way_back() {
+        let arcs = |arcs: &[(u32, u32)]| Overlay::directed(4, arcs.iter().copied()).unwrap();
+        let steps = [
+            (arcs(&[(0, 1), (1, 2)]), Some(1)),
+            (arcs(&[(2, 3)]), Some(1)),
+            (arcs(&[(2, 0)]), Some(3)),
+            (overlay(&[(1, 3)]), None),
+        ];
+        let mut union = GrowingUnion::new(4);
+        for (index, (next, apart)) in steps.iter().enumerate() {
+            union.add(next);
+            assert_eq!(union.first_apart(), *apart);
+            assert_eq!(union.is_connected(), apart.is_none());
+            let so_far = steps[..=index].iter().map(|(overlay, _)| overlay);
+            assert_eq!(union.is_connected(), union_connects(so_far));
+        }
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub(crate) const ROUNDING: f64 = 1e-10;
 ///
 /// # Interpretation
 /// Eigenvalues of a W that is not symmetric but reversible (`uniform` on an irregular overlay) are those of the
-/// symmetric matrix similar to it. If W is only doubly stochastic, or the overlay directed, λ is `‖W - 11ᵀ/N‖₂`, and
-/// of a directed overlay κ and θ are not defined. A single node has `λ = 0` and
+/// symmetric matrix similar to it. If W is only doubly stochastic, λ is `‖W - 11ᵀ/N‖₂`. Of a directed overlay κ and θ are not
+/// defined, nor is λ unless W is doubly stochastic. A single node has `λ = 0` and
 /// `κ = 1`. A disconnected overlay has `λ = 1` and infinite κ. NaN stands for what is not defined or not computed: see
 /// each field.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,11 +206,19 @@ impl Mixing {
             }
             return Ok(Self::of_average_among(matrix, members));
         }
+        let doubly_stochastic = matrix.is_doubly_stochastic(ROUNDING);
         if overlay.is_directed() {
-            return Ok(Self::of_norm(distance_from_mean(&[matrix])));
+            let of_norm = Self::of_norm(distance_from_mean(&[matrix]));
+            return Ok(match doubly_stochastic {
+                true => of_norm,
+                // They settle on another mean, from which the norm says nothing.
+                false => Self {
+                    lambda: f64::NAN,
+                    ..of_norm
+                },
+            });
         }
         let symmetric = matrix.is_symmetric(ROUNDING);
-        let doubly_stochastic = matrix.is_doubly_stochastic(ROUNDING);
         let nodes = overlay.nodes();
         let stationary = if symmetric {
             vec![1.0 / nodes as f64; nodes]

@@ -156,7 +156,7 @@ impl Topology {
     ///
     /// # Errors
     /// Parameters that do not fit `nodes`, see each topology; [`TopologyError::Disconnected`] if the given edges
-    /// do not connect the nodes.
+    /// do not connect the nodes, [`TopologyError::OneWay`] if they do, but not both ways.
     pub fn build<'a>(
         &self,
         nodes: impl Into<Nodes<'a>>,
@@ -168,6 +168,13 @@ impl Topology {
             Kind::Fixed(fixed) => fixed.build(nodes, rng)?,
             Kind::Changing(_) => return Ok(self.epoch(1, nodes.count).build(nodes, rng)?.overlay),
         };
+        if overlay.is_directed()
+            && overlay.is_connected()
+            && let Some((from, to)) = overlay.one_way()
+        {
+            let topology = self.label();
+            return Err(TopologyError::OneWay { topology, from, to });
+        }
         if overlay.is_connected() {
             return Ok(overlay);
         }
@@ -198,8 +205,8 @@ impl Topology {
         self.spec().size(nodes)
     }
 
-    /// Whether a node may send to another one without hearing it. Of an overlay of a program's own that is known only once
-    /// it is built.
+    /// Whether a node may send to another one without hearing it. An overlay of a program's own
+    /// [says it](OwnOverlay::is_directed).
     #[must_use]
     pub fn is_directed(&self) -> bool {
         self.spec().is_directed()

@@ -111,7 +111,7 @@ impl Weights {
     /// [`TopologyError::FastestSize`], [`TopologyError::FastestGap`] and [`TopologyError::Eigenvalues`]. From `edges`,
     /// [`TopologyError::MissingWeight`], [`TopologyError::WeightOfNoEdge`], [`TopologyError::AsymmetricWeights`] and
     /// [`TopologyError::OwnWeight`].
-    /// [`TopologyError::Directed`] if the overlay is directed and the weights are not `uniform`.
+    /// [`TopologyError::Directed`] if the overlay is directed and the weights are neither `uniform` nor a program's own for such overlays.
     pub fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
         self.draw(overlay, &mut ChaCha8Rng::seed_from_u64(0))
     }

@@ -43,7 +43,7 @@ impl Algorithm for QgDsgdmState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = round.client_rows(&self.training);
         let mut work = round.work(&rows, &self.training);
-        let rates = round.learner.rates(&work);
+        let rates = round.learner.rates(&work)?;
         let mut before = models.duplicate();
         let movement = self.movement.or_zeros(models);
         let mut correction = movement.duplicate();

@@ -87,7 +87,7 @@ impl Algorithm for ScaffoldState {
         let mut slots = start.duplicate();
         let mut work = round.work(&rows, &self.training);
         work.correction = Some(&correction);
-        let rates = round.learner.rates(&work);
+        let rates = round.learner.rates(&work)?;
         let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // lines 7-10
         round.count_steps(&rows, &steps);
 

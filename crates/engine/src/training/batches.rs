@@ -89,6 +89,24 @@ impl Position {
                 || (self.passes > 0 && (self.taken as usize) < partition.shard(client).len()))
     }
 
+    /// The positions of a schedule before each of `steps` steps of `work`, which is not idle, in the round after `rounds` rounds.
+    pub(crate) fn progress_of(
+        mut self,
+        (work, steps): (&RowWork, u32),
+        rounds: u64,
+        sgd: &Sgd,
+        shard: usize,
+    ) -> impl Iterator<Item = Progress> {
+        self.begin(work);
+        let mut next = self.progress(rounds);
+        (0..steps).map(move |_| {
+            let now = next;
+            let (_, ends_epoch) = self.advance(sgd, shard);
+            next.advance(ends_epoch);
+            now
+        })
+    }
+
     /// Where a schedule stands at the start of the round after `rounds` rounds.
     pub(crate) fn progress(&self, rounds: u64) -> Progress {
         Progress {
@@ -280,8 +298,7 @@ impl<'a> Batches<'a> {
         } else {
             indices.extend_from_slice(self.shard);
         }
-        self.done.steps = self.done.steps.map(|steps| steps + 1);
-        self.done.epochs = self.done.epochs.map(|done| done + u64::from(ends_epoch));
+        self.done.advance(ends_epoch);
         Some(plan)
     }
 }

@@ -2,6 +2,7 @@
 
 mod checks;
 mod counts;
+mod rates;
 mod start;
 mod state;
 
@@ -13,7 +14,7 @@ use super::context::{Context, Problem, RowStates};
 use super::local_work::{LocalWork, Velocity};
 use super::score::{Score, Split};
 use super::tally::RowTally;
-use super::work::{Amount, RowWork, Sgd};
+use super::work::{RowWork, Sgd};
 use crate::backend::trainer::{GradientRows, Trainer};
 use crate::device::Device;
 use crate::error::EngineError;
@@ -120,32 +121,14 @@ impl Learner {
         )
     }
 
-    /// The learning rate of each row's next step; 0 for idle rows.
-    pub fn rates(&self, work: &LocalWork<'_>) -> Vec<f32> {
-        let tasks = work.tasks();
-        let rate = |(row, task): (usize, &RowWork)| match task.amount {
-            Amount::Idle => 0.0,
-            Amount::Steps(_) | Amount::Epochs(_) => {
-                let start = self
-                    .passes
-                    .get(row)
-                    .map(ShardPass::position)
-                    .unwrap_or_default();
-                let progress = start.progress(work.round as u64 - 1);
-                tasks.rate_scale(row) * work.sgd.learning_rate.at(&progress) as f32
-            }
-        };
-        work.rows.iter().enumerate().map(rate).collect()
-    }
-
     /// Runs the local steps of every row on the device, without a read-back; `stack` and `velocity` are `[R, P]`.
     ///
     /// Rows that are idle or finished do not move, nor does their velocity. Returns the steps of each row.
     ///
     /// # Errors
     /// [`EngineError::RowCount`], [`EngineError::StackShape`], [`EngineError::Client`] or [`EngineError::Setting`] if
-    /// the work does not fit the stack, the clients or the engine; [`EngineError::OwnModel`] if a model of the user's own
-    /// fails.
+    /// the work does not fit the stack, the clients or the engine; [`EngineError::OwnModel`] or [`EngineError::OwnRate`] if a
+    /// model or a learning rate of the user's own fails.
     pub fn train(
         &mut self,
         stack: &mut Stack,
@@ -157,6 +140,7 @@ impl Learner {
         if let Velocity::Kept(kept) = &velocity {
             self.check(stack, work, &[Some(kept)])?;
         }
+        self.check_own_rates(work)?;
         let steps = self.count(work);
         self.forget_batches();
         let call = self.call(stack.rows());
@@ -177,6 +161,7 @@ impl Learner {
             rows: &rows,
             ..*work
         };
+        self.check_own_rates(work)?;
         let repeats = std::mem::take(&mut self.repeats_batches);
         let examples_before = self.examples_seen;
         self.count(work);

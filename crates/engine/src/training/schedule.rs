@@ -6,6 +6,7 @@ mod formula;
 mod harmonic;
 mod inverse_time;
 mod milestones;
+mod own;
 mod power;
 mod step;
 
@@ -14,11 +15,13 @@ pub use cosine::Cosine;
 pub use harmonic::Harmonic;
 pub use inverse_time::InverseTime;
 pub use milestones::Milestones;
+pub use own::OwnSchedule;
 pub use power::Power;
 pub use step::Step;
 
+use crate::error::EngineError;
 use formula::Formula;
-use meshfold_own::{OwnKind, OwnPart};
+use meshfold_own::OwnPart;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -119,24 +122,6 @@ impl Schedule {
     }
 }
 
-/// A learning rate of a program's own.
-pub trait OwnSchedule: Send + Sync {
-    /// The rate of the local step that follows `progress`: finite and not negative.
-    fn rate(&self, progress: &Progress) -> f64;
-
-    /// What the rate is a function of.
-    fn per(&self) -> Per;
-
-    /// What is wrong with its keys, if anything is: `gamma must be positive`.
-    fn fault(&self) -> Option<&'static str> {
-        None
-    }
-}
-
-impl OwnKind for dyn OwnSchedule {
-    const KIND: &'static str = "own schedule";
-}
-
 /// How far a row has come; the position a schedule is asked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
@@ -168,7 +153,10 @@ impl LearningRate {
         let Self::Schedule(schedule) = self else {
             return None;
         };
-        let (per, restart) = schedule.formula().ok()?.counting();
+        let (per, restart) = match schedule.formula() {
+            Ok(formula) => formula.counting(),
+            Err(own) => (own.per(), own.restart()),
+        };
         (restart == Restart::Never).then_some(per)
     }
 
@@ -182,6 +170,17 @@ impl LearningRate {
             Ok(formula) => progress.rate_of(formula),
             Err(own) => own.rate(progress),
         }
+    }
+
+    /// The same, after a check of a rate of a program's own. The rates of others are fine if their parameters are.
+    ///
+    /// # Errors
+    /// [`EngineError::OwnRate`] if that is negative, not finite in single precision, or cannot be computed.
+    pub fn try_at(&self, progress: &Progress) -> Result<f64, EngineError> {
+        let Self::Schedule(Schedule::Own(own)) = self else {
+            return Ok(self.at(progress));
+        };
+        own::checked(own, progress)
     }
 
     /// What the rate is a function of; `None` if it is constant.
@@ -216,6 +215,22 @@ impl LearningRate {
 }
 
 impl Progress {
+    /// Moves on by a local step, which may end an epoch.
+    pub(crate) fn advance(&mut self, ends_epoch: bool) {
+        self.steps = self.steps.map(|steps| steps + 1);
+        self.epochs = self.epochs.map(|done| done + u64::from(ends_epoch));
+    }
+
+    /// Where it is, in words.
+    fn words(&self) -> String {
+        let Self {
+            rounds,
+            steps: [steps, _],
+            epochs: [epochs, _],
+        } = self;
+        format!("after {rounds} rounds, {steps} local steps and {epochs} epochs")
+    }
+
     /// The rate that `formula` has here.
     fn rate_of(&self, formula: &dyn Formula) -> f64 {
         let (per, restart) = formula.counting();

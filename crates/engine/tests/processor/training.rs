@@ -553,7 +553,7 @@ fn gradients_can_be_taken_again_on_the_same_batches_with_the_same_dropout() {
                     }
                     let work = work(round, &rows, &rule);
                     let gradients = learner.gradients(&stack, &work).unwrap();
-                    found.push((gradients.to_host(), learner.rates(&work)));
+                    found.push((gradients.to_host(), learner.rates(&work).unwrap()));
                 }
                 // Train in between: the way through the data goes on from where it is.
                 let step = work(round, &rows, &rule);

@@ -2,7 +2,7 @@
 
 use meshfold_algorithms::{AlgorithmError, Method, OverlayUse, Policy, StragglerUnit};
 use meshfold_data::DatasetSummary;
-use meshfold_engine::{Device, Model};
+use meshfold_engine::{Device, EngineError, Model};
 use meshfold_topology::{Loses, Repair, Topology, TopologyError, Weights};
 
 use crate::bounds::{self, Unsuited};
@@ -325,6 +325,9 @@ fn at_method(run: &Resolved<'_>, error: AlgorithmError) -> ConfigError {
         AlgorithmError::OwnSetting { key, .. } => {
             let path = format!("algorithm.{method}.{key}");
             run.error(error, &path)
+        }
+        AlgorithmError::Engine(EngineError::OwnRate { .. }) => {
+            run.error(error, &format!("algorithm.{method}.learning_rate"))
         }
         AlgorithmError::Overlay { .. } if run.combines("algorithm", "topology") => {
             run.error(ConfigFault::UnsuitedPair(error), "topology")

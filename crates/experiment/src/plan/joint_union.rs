@@ -14,7 +14,7 @@ pub(crate) const MOST_PARTS: usize = 5_000_000;
 enum Union {
     /// Those up to this round are connected.
     Connected(usize),
-    /// Those of all rounds are not: this node is never linked with node 0.
+    /// Those of all rounds are not: this node is never linked with node 0, both ways.
     Apart(u32),
     /// Those up to this round are not, and later ones were not looked at: this node is not linked with node 0.
     Unknown(usize, u32),
@@ -36,6 +36,10 @@ pub(crate) fn warning(
         0 => "client",
         _ => "server",
     };
+    let nothing = match planned.topology.is_directed() {
+        true => "no path there and back links",
+        false => "nothing links",
+    };
     let in_a_row = planned
         .schedule
         .and_then(|schedule| schedule.rounds_to_connect);
@@ -54,15 +58,15 @@ pub(crate) fn warning(
             "not every overlay of the schedule connects the {who}s; the first {last} rounds together do"
         )),
         (Union::Apart(node), Some(some)) => Some(format!(
-            "the overlays of the run's rounds, {rounds}, do not connect the {who}s, not even all together: nothing links \
+            "the overlays of the run's rounds, {rounds}, do not connect the {who}s, not even all together: {nothing} \
              {who} {node} with {who} 0; any {some} rounds in a row would"
         )),
         (Union::Apart(node), None) => Some(format!(
-            "the overlays never connect the {who}s, not even those of all {rounds} rounds together: nothing links {who} \
+            "the overlays never connect the {who}s, not even those of all {rounds} rounds together: {nothing} {who} \
              {node} with {who} 0"
         )),
         (Union::Unknown(last, node), _) => Some(format!(
-            "the overlays of the first {last} rounds do not connect the {who}s, not even all together: nothing links {who} \
+            "the overlays of the first {last} rounds do not connect the {who}s, not even all together: {nothing} {who} \
              {node} with {who} 0; later ones were not looked at"
         )),
     })

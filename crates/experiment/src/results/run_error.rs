@@ -207,10 +207,12 @@ impl RunError {
     pub(crate) fn in_round(self, round: usize) -> Self {
         let of_own_part = matches!(
             self,
-            Self::Engine(EngineError::OwnModel { .. })
+            Self::Engine(EngineError::OwnModel { .. } | EngineError::OwnRate { .. })
                 | Self::Algorithm(
                     AlgorithmError::Own { .. }
-                        | AlgorithmError::Engine(EngineError::OwnModel { .. })
+                        | AlgorithmError::Engine(
+                            EngineError::OwnModel { .. } | EngineError::OwnRate { .. }
+                        )
                 )
                 | Self::Topology(TopologyError::Own { .. })
         );

@@ -11,7 +11,9 @@ use meshfold_algorithms::{
     StragglerContext, Traffic,
 };
 use meshfold_data::{Examples, TrainingList};
-use meshfold_engine::{Device, Layout, Learner, LearningRate, Purpose, Ranks, Schedule, Stack};
+use meshfold_engine::{
+    Device, EngineError, Layout, Learner, LearningRate, Purpose, Ranks, Schedule, Stack,
+};
 
 use crate::config::budget::Budget;
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
@@ -238,7 +240,7 @@ impl<'a> RunState<'a> {
         let deployed = self.algorithm.deployed(&self.models);
         let alive = alive_rows(kind, deployed, &self.alive);
         let setting = &self.plan.population.setting;
-        let weight = iterate_weight(&self.plan.config.algorithm, setting, self.round);
+        let weight = iterate_weight(&self.plan.config.algorithm, setting, self.round)?;
         Ok(self.theory.after_round(deployed, &alive, weight)?)
     }
 
@@ -364,7 +366,7 @@ fn step_shares(plan: &RunPlan) -> Option<Vec<f64>> {
 
 /// The weight of the models after `round` in the averaged iterates: `(t + γ)²` with `t` as the harmonic rate counts it,
 /// or the rate of the round's first step.
-fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> f64 {
+fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> Result<f64, EngineError> {
     let rate = method.training().sgd.learning_rate;
     let weighting = method.profile().iterate_weighting;
     if let (IterateWeighting::InverseSquare, LearningRate::Schedule(Schedule::Harmonic(harmonic))) =
@@ -372,9 +374,9 @@ fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> f64 {
         && harmonic.warmup == 0.0
     {
         let next = rate.at(&method.progress_after(round, setting)); // δ / (t + γ)
-        return (harmonic.delta / next).powi(2);
+        return Ok((harmonic.delta / next).powi(2));
     }
-    rate.at(&method.progress_after(round - 1, setting))
+    rate.try_at(&method.progress_after(round - 1, setting))
 }
 
 /// Local steps of all clients in the phases of a round.
@@ -407,7 +409,7 @@ mod tests {
             parameters: 1,
             blocks: 1,
         };
-        iterate_weight(&method, &setting, round)
+        iterate_weight(&method, &setting, round).unwrap()
     }
 
     #[test]

@@ -18,9 +18,11 @@ from meshfold._errors import (
 from meshfold._meshfold import VERSION as __version__
 from meshfold._meshfold import Figure, Mixing, Part, Round, Stack, Table
 from meshfold._jax_models import jax_model
+from meshfold._learning_rates import learning_rate
 from meshfold._models import model
+from meshfold._overlays import overlay
 from meshfold._own import KeyFault, Method
-from meshfold._parts import dataset, overlay, partition, weights
+from meshfold._parts import dataset, partition, weights
 from meshfold._run import plan, run
 from meshfold._run_info import RunInfo
 from meshfold._runs import Overlay, Partition, Run, Runs, read
@@ -52,6 +54,7 @@ __all__ = [
     "callbacks",
     "dataset",
     "jax_model",
+    "learning_rate",
     "model",
     "overlay",
     "partition",

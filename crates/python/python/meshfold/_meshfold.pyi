@@ -337,7 +337,7 @@ class Round:
         """
 
 class Part:
-    """A part of an experiment, made in Python: an overlay, weights, a partition, a dataset or a model."""
+    """A part of an experiment, made in Python: an overlay, weights, a partition, a dataset, a learning rate or a model."""
 
     @property
     def name(self) -> str:
@@ -347,11 +347,11 @@ class Part:
         """The version given by the user, or a digest of the content."""
     @property
     def kind(self) -> str:
-        """`overlay`, `weights`, `partition`, `dataset` or `model`."""
+        """`overlay`, `weights`, `partition`, `dataset`, `learning rate` or `model`."""
     @staticmethod
     def model(name: str, version: str, object: object) -> Part: ...
     @staticmethod
-    def overlay(name: str, version: str, nodes: int, edges: NDArray[np.uint32]) -> Part: ...
+    def overlay(name: str, version: str, nodes: int, edges: NDArray[np.uint32], directed: bool) -> Part: ...
     @staticmethod
     def overlay_by(
         name: str,
@@ -359,6 +359,7 @@ class Part:
         edges: Callable[[int, int, NDArray[np.uint64] | None, int | None], NDArray[np.uint32]],
         expected: float | None,
         changes: bool,
+        directed: bool,
         needs_labels: bool,
         needs_seed: bool,
     ) -> Part: ...
@@ -371,6 +372,8 @@ class Part:
         columns: NDArray[np.uint32],
         values: NDArray[np.float64],
     ) -> Part: ...
+    @staticmethod
+    def learning_rate(name: str, version: str, function: Callable[[list[int]], float], counts: list[str]) -> Part: ...
     @staticmethod
     def partition(name: str, version: str, clients: list[list[int]]) -> Part: ...
     @staticmethod

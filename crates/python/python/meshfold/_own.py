@@ -239,9 +239,10 @@ def traceback(error: BaseException) -> str:
 
 def _shorten(told: _traceback.TracebackException) -> None:
     """Leaves out the frames of Meshfold and of libraries, of which there may be dozens, but for the innermost one."""
-    own = [frame for frame in told.stack[:-1] if not is_library_file(frame.filename)]
+    own = [frame for frame in told.stack if not is_library_file(frame.filename)]
     if own:
-        told.stack = _traceback.StackSummary.from_list([*own, told.stack[-1]])
+        innermost = [] if own[-1] is told.stack[-1] else [told.stack[-1]]
+        told.stack = _traceback.StackSummary.from_list([*own, *innermost])
     for cause in (told.__cause__, told.__context__):
         if cause is not None:
             _shorten(cause)

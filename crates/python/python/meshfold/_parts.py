@@ -1,8 +1,7 @@
-"""Overlays, weights, partitions and datasets that are made in Python."""
+"""Weights, partitions and datasets that are made in Python, and the experiments that hold parts."""
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -14,192 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from meshfold import _arrays, _digests, _renewal
 from meshfold._errors import ConfigError
 from meshfold._meshfold import Part
+from meshfold._overlays import overlay
 from meshfold._own import Method
 
 
-def overlay(
-    graph: Any,
-    *,
-    changes: bool = True,
-    label: str | None = None,
-    expected_edges: float | None = None,
-    version: str | None = None,
-) -> Part:
-    """An overlay for `topology`, from a graph or from a function.
-
-    Args:
-        graph: a networkx graph whose nodes are 0 to N - 1, a symmetric matrix of NumPy or SciPy whose entries off the diagonal are
-            the edges, an array of edges `[E, 2]` of whole numbers, or a function that returns one of these. A function of
-            `(round, nodes)`, with rounds counted from 1, makes an overlay for each round. It must always return the same graph for the
-            same round: it is called for the first round when the experiment is planned and again when the run begins, and a run that
-            continues from a checkpoint calls it once more. It may have two further parameters: `label_counts` is how many training
-            examples of each label each node holds, `[N, C]`; `generator` is a NumPy generator, another one for each seed and round.
-        changes: if false, all rounds have the same overlay, and the function is one of `(nodes)`, with the same further parameters. The
-            overlay must be connected.
-        label: what the overlay is called in tables and figures; `graph` with a digest if absent.
-        expected_edges: about how many edges the overlays of a function have, from which memory is planned; two for each node if absent.
-        version: distinguishes overlays with the same label, as part of the id of a run. If absent, it is a digest of the graph, or of
-            the function's code and of all that this refers to, except libraries. Give one if the function depends on anything else.
-
-    Raises:
-        ValueError: if the graph cannot be used; the message names the node or row at fault. If a function has other parameters.
-    """
-    version = _digests.version_of(version, "overlay")
-    if callable(graph) and not hasattr(graph, "edges"):
-        function, wants = graph, _wants(graph, ("round", "nodes") if changes else ("nodes",))
-        digest = version or _digests.of_values(graph)
-        name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
-        if not changes:
-            digest = f"{digest} fixed"
-
-        def edges(round: int, nodes: int, label_counts: NDArray[np.uint64] | None, seed: int | None) -> NDArray[np.uint32]:
-            more: dict[str, Any] = {}
-            if "label_counts" in wants:
-                more["label_counts"] = label_counts
-            if "generator" in wants:
-                more["generator"] = np.random.default_rng(seed)
-            count, found = _edges(function(*((round, nodes) if changes else (nodes,)), **more), nodes)
-            if count is not None and count != nodes:
-                of_round = f"round {round}: " if changes else ""
-                raise ValueError(f"{of_round}the graph has {count} nodes, but {nodes} are needed")
-            if round == 1:
-                labels = None if label_counts is None else label_counts.tobytes()
-                _expect_same(found, first.setdefault((nodes, labels, seed), found))
-            return found
-
-        first: dict[tuple[int, bytes | None, int | None], NDArray[np.uint32]] = {}
-
-        expected = None if expected_edges is None else float(expected_edges)
-        part = Part.overlay_by(name, digest, edges, expected, changes, "label_counts" in wants, "generator" in wants)
-        if version is not None:
-            return part
-        again = lambda: overlay(function, changes=changes, label=label, expected_edges=expected)  # noqa: E731
-        return _renewal.renewable(part, edges, lambda: [function], again)
-    if not changes:
-        raise ValueError("overlay: `changes` is for functions: a graph is the same in all rounds")
-    count, found = _edges(graph, None)
-    nodes = count if count is not None else int(found.max(initial=0)) + 1
-    digest = version or _digests.of_arrays(found, np.array([nodes]))
-    return Part.overlay(label or f"graph-{digest[:6]}", digest, nodes, found)
-
-
-def _expect_same(found: NDArray[np.uint32], before: NDArray[np.uint32]) -> None:
-    """Refuses a function that draws its graph anew: a run would not be repeatable, nor go on from a checkpoint."""
-    if not np.array_equal(found, before):
-        raise ValueError(
-            "the function returned another graph for the same round than before: draw from its parameter `generator`, or from one made in it, "
-            "such as `np.random.default_rng([7, round])`"
-        )
-
-
-def _wants(function: Any, places: tuple[str, ...]) -> set[str]:
-    """Which of `label_counts` and `generator` the function has as parameters, beside one for each of `places`.
-
-    Raises:
-        ValueError: if it has other parameters, or no room for `places`.
-    """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return set()
-    wants = {"label_counts", "generator"} & set(signature.parameters)
-    try:
-        signature.bind(*places, **dict.fromkeys(wants))
-    except TypeError:
-        name = getattr(function, "__name__", "the function")
-        raise ValueError(
-            f"overlay: {name}{signature} is called with {', '.join(places)}, and by name with `label_counts` and `generator` if it has these "
-            "parameters"
-        ) from None
-    return wants
-
-
-def _edges(graph: Any, nodes: int | None) -> tuple[int | None, NDArray[np.uint32]]:
-    """The number of nodes, or None if the graph does not say it, and its edges `[E, 2]`."""
-    if hasattr(graph, "edges") and hasattr(graph, "number_of_nodes"):
-        return _edges_of_networkx(graph)
-    if hasattr(graph, "tocoo"):
-        entries = graph.tocoo()
-        return _edges_of_matrix(entries.shape, entries.row, entries.col, entries.data)
-    array = _arrays.plain(graph, "overlay: the graph")
-    if array.shape == (2, 2) and array.dtype.kind in "iu":
-        return _of_two_rows(array, nodes)
-    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
-        return None, _checked(array, nodes)
-    if array.ndim == 2 and array.shape[0] == array.shape[1]:
-        rows, columns = np.nonzero(array)
-        return _edges_of_matrix(array.shape, rows, columns, array[rows, columns])
-    if array.size == 0:
-        return None, np.empty((0, 2), np.uint32)
-    raise ValueError(
-        f"overlay: found an array of shape {array.shape}, needed edges [E, 2] of whole numbers or a square matrix"
-    )
-
-
-def _of_two_rows(array: NDArray[Any], nodes: int | None) -> tuple[int | None, NDArray[np.uint32]]:
-    """A symmetric matrix of two nodes, or two edges."""
-    (first, between), (also, last) = array.tolist()
-    may_be_matrix = between == also if nodes is None else nodes == 2
-    # Users list no loops and no edge twice.
-    may_be_edges = nodes != 2 and len({first, between, last}) == 3 and array.min() >= 0
-    if may_be_matrix and may_be_edges:
-        raise ValueError(
-            f"overlay: {array.tolist()} may be a matrix of two nodes or two edges: give the matrix as floats, or a graph of networkx"
-        )
-    if may_be_matrix:
-        rows, columns = np.nonzero(array)
-        return _edges_of_matrix(array.shape, rows, columns, array[rows, columns])
-    return None, _checked(array, nodes)
-
-
-def _checked(edges: NDArray[Any], nodes: int | None) -> NDArray[np.uint32]:
-    """`edges` `[E, 2]`, sorted and each once, after a check that all ends are nodes."""
-    most = 2**32 if nodes is None else nodes
-    wrong = np.flatnonzero((edges.min(axis=1) < 0) | (edges.max(axis=1) >= most))
-    if wrong.size > 0:
-        first, second = edges[wrong[0]]
-        raise ValueError(f"overlay: edge {first}-{second} names a node that does not exist")
-    ordered = np.sort(edges, axis=1)
-    return np.ascontiguousarray(np.unique(ordered, axis=0).astype(np.uint32))
-
-
-def _edges_of_networkx(graph: Any) -> tuple[int, NDArray[np.uint32]]:
-    if graph.is_directed():
-        raise ValueError("overlay: found a directed graph, needed an undirected one")
-    count = graph.number_of_nodes()
-    if set(graph.nodes) != set(range(count)):
-        raise ValueError(
-            f"overlay: the nodes must be the numbers 0 to {count - 1}: networkx.convert_node_labels_to_integers makes them so"
-        )
-    pairs = [(a, b) for a, b in graph.edges() if a != b]
-    return count, _checked(np.array(pairs, np.int64).reshape(-1, 2), count)
-
-
-def _edges_of_matrix(
-    shape: tuple[int, ...], rows: Any, columns: Any, values: Any
-) -> tuple[int, NDArray[np.uint32]]:
-    if shape[0] != shape[1]:
-        raise ValueError(f"overlay: found a matrix of {shape[0]} rows and {shape[1]} columns, needed a square one")
-    # It is unclear whether a NaN or an infinity means an edge.
-    values = np.asarray(values)
-    wrong = np.flatnonzero(~np.isfinite(values)) if values.dtype.kind in "fc" else np.array([])
-    if wrong.size > 0:
-        at = wrong[0]
-        raise ValueError(f"overlay: row {rows[at]}, column {columns[at]} is {values[at]}, needed finite numbers")
-    linked = (values != 0) & (np.asarray(rows) != np.asarray(columns))
-    pairs = np.stack([np.asarray(rows)[linked], np.asarray(columns)[linked]], axis=1).astype(np.int64)
-    there = {(int(a), int(b)) for a, b in pairs}
-    for a, b in sorted(there):
-        if (b, a) not in there:
-            raise ValueError(f"overlay: row {a} links column {b}, but row {b} does not link column {a}")
-    return shape[0], _checked(pairs, shape[0])
-
-
 def weights(matrix: Any, *, label: str | None = None) -> Part:
-    """Mixing weights for `weights`: a symmetric matrix `W` `[N, N]` of NumPy or SciPy.
+    """Mixing weights for `weights`: a matrix `W` `[N, N]` of NumPy or SciPy. Row `i` has the weights that node `i` gives to models.
 
-    Rows must sum to one, and nonzero weights off the diagonal must lie on edges of the overlay. This is checked when the experiment
-    is planned.
+    Rows must sum to one, and nonzero weights off the diagonal must lie on edges of the overlay. `W` must be symmetric, unless the overlay is
+    directed: `W[i, j]` is then the weight that `i` gives to the model of `j`, which sends to it. This is checked when the experiment is
+    planned.
 
     Raises:
         ValueError: if the matrix is not square, or an entry is not finite; the message names its row.
@@ -424,7 +247,14 @@ class Collector:
 
 
 #: The keys that take a part of each kind.
-_PLACES = {"overlay": "topology", "weights": "weights", "partition": "partition", "dataset": "dataset", "model": "model"}
+_PLACES = {
+    "overlay": "topology",
+    "weights": "weights",
+    "partition": "partition",
+    "dataset": "dataset",
+    "learning rate": "learning_rate",
+    "model": "model",
+}
 
 
 def _expect_place(part: Part, path: str) -> None:

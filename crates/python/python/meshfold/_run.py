@@ -66,7 +66,7 @@ def run(
 
     Args:
         experiment: a YAML file, or a dict of the same structure. In a dict, and in `set`, you may use a networkx graph, or what
-            `overlay`, `weights`, `partition`, `dataset` or `model` returns, as the value of the matching key. Paths become text;
+            `overlay`, `weights`, `partition`, `dataset`, `learning_rate` or `model` returns, as the value of the matching key. Paths become text;
             ranges and arrays of numbers become lists. Methods of your own are named: `{"own": {"name": "choco", ...}}`.
         set: values that replace those of the experiment, by their dotted paths: `{"algorithm.dsgd.learning_rate": 0.1}`.
         results: the folder of all results; the folder of a run is `results/NAME/ID`.

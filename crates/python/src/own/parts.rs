@@ -1,16 +1,14 @@
-//! Overlays, weights, partitions, datasets and models that Python has made.
+//! Overlays, weights, partitions, datasets, learning rates and models that Python has made.
 
 use std::sync::Arc;
 
 use meshfold_data::{
     DataError, DataFolder, Labelled, OwnDataset, OwnPartition, PartitionError, Shape, Splits,
 };
+use meshfold_engine::OwnSchedule;
 use meshfold_experiment::{Own, OwnName};
-use meshfold_topology::{
-    MixingMatrix, Nodes, Overlay, OverlayChange, OwnOverlay, OwnWeights, TopologyError,
-};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
+use meshfold_topology::{MixingMatrix, Overlay, OwnOverlay, OwnWeights, TopologyError};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +16,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::gate;
 
 use super::example_arrays::ExampleArrays;
+use super::learning_rate::RateByFunction;
 use super::model;
+use super::overlay::{Graph, GraphByFunction, Kind, pairs};
 
 /// A part of an experiment, made in Python.
 #[pyclass(name = "Part", module = "meshfold", frozen)]
@@ -34,6 +34,7 @@ enum Made {
     Weights(Arc<dyn OwnWeights>),
     Partition(Arc<dyn OwnPartition>),
     Dataset(Arc<dyn OwnDataset>),
+    LearningRate(Arc<dyn OwnSchedule>),
     /// An object whose `fit` makes a model for some examples.
     Model(Arc<Py<PyAny>>),
 }
@@ -45,6 +46,7 @@ impl Made {
             Self::Weights(_) => "weights",
             Self::Partition(_) => "partition",
             Self::Dataset(_) => "dataset",
+            Self::LearningRate(_) => "learning rate",
             Self::Model(_) => "model",
         }
     }
@@ -59,6 +61,7 @@ impl PyPart {
             Made::Weights(weights) => own.made(name, weights),
             Made::Partition(partition) => own.made(name, partition),
             Made::Dataset(dataset) => own.made(name, dataset),
+            Made::LearningRate(rate) => own.made(name, rate),
             Made::Model(object) => own.host_model(name, move |input, classes| {
                 model::fit(&object, input, classes)
             }),
@@ -84,16 +87,20 @@ impl PyPart {
         format!("<{} {}>", self.kind(), self.name)
     }
 
-    /// An overlay of `nodes` nodes with `edges`, `[E, 2]`.
+    /// An overlay of `nodes` nodes with `edges`, `[E, 2]`: from sender to receiver if it is `directed`.
     #[staticmethod]
     fn overlay(
         name: String,
         version: String,
         nodes: usize,
         edges: PyReadonlyArray2<'_, u32>,
+        directed: bool,
     ) -> Self {
-        let edges = pairs(&edges);
-        let made = Made::Overlay(Arc::new(Graph { nodes, edges }));
+        let made = Made::Overlay(Arc::new(Graph {
+            nodes,
+            edges: pairs(&edges),
+            kind: Kind::of(directed),
+        }));
         Self {
             name,
             version,
@@ -101,22 +108,25 @@ impl PyPart {
         }
     }
 
-    /// An overlay from a function: `edges(round, nodes, label_counts, seed)` returns its edges, `[E, 2]`. If it `changes`, each round
-    /// has another; else it is asked once. `label_counts`, `[N, C]`, are given if it `needs_labels`, and a seed of the run and the
-    /// overlay if it `needs_seed`; else None.
+    /// An overlay from a function: `edges(round, nodes, label_counts, seed)` returns its edges, `[E, 2]`, from sender to receiver if it is
+    /// `directed`. If it `changes`, each round has another; else it is asked once. `label_counts`, `[N, C]`, are given if it
+    /// `needs_labels`, and a seed of the run and the overlay if it `needs_seed`; else None.
     #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn overlay_by(
         name: String,
         version: String,
         edges: Py<PyAny>,
         expected: Option<f64>,
         changes: bool,
+        directed: bool,
         needs_labels: bool,
         needs_seed: bool,
     ) -> Self {
-        let made = Made::Overlay(Arc::new(ByFunction {
+        let made = Made::Overlay(Arc::new(GraphByFunction {
             name: name.clone(),
             edges,
+            kind: Kind::of(directed),
             expected,
             changes,
             needs_labels,
@@ -196,7 +206,23 @@ impl PyPart {
         }
     }
 
-    /// What this is: `overlay`, `weights`, `partition`, `dataset` or `model`.
+    /// The learning rate `function(values)` at these values of `counts`, such as `["round", "steps"]`.
+    #[staticmethod]
+    fn learning_rate(
+        name: String,
+        version: String,
+        function: Py<PyAny>,
+        counts: Vec<String>,
+    ) -> PyResult<Self> {
+        let made = Made::LearningRate(Arc::new(RateByFunction::new(function, &counts)?));
+        Ok(Self {
+            name,
+            version,
+            made,
+        })
+    }
+
+    /// What this is: `overlay`, `weights`, `partition`, `dataset`, `learning rate` or `model`.
     #[getter]
     fn kind(&self) -> &'static str {
         self.made.kind()
@@ -232,15 +258,6 @@ impl PyPart {
     }
 }
 
-/// The rows of an array `[E, 2]`.
-fn pairs(edges: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
-    let rows = edges.as_array();
-    rows.rows()
-        .into_iter()
-        .map(|row| (row[0], row[1]))
-        .collect()
-}
-
 /// What Python raised, with its traceback.
 pub(super) fn raised(error: &PyErr) -> String {
     gate::attach(|py| traceback(py, error))
@@ -253,97 +270,6 @@ pub(super) fn traceback(py: Python<'_>, error: &PyErr) -> String {
         .and_then(|module| module.call_method1("traceback", (error.clone_ref(py).into_value(py),)))
         .and_then(|text| text.extract());
     told.unwrap_or_else(|_| error.to_string())
-}
-
-struct Graph {
-    nodes: usize,
-    edges: Vec<(u32, u32)>,
-}
-
-impl OwnOverlay for Graph {
-    fn overlay(
-        &self,
-        _draw: usize,
-        _nodes: Nodes<'_>,
-        _rng: &mut ChaCha8Rng,
-    ) -> Result<Overlay, TopologyError> {
-        Overlay::from_edges(self.nodes, self.edges.iter().copied())
-    }
-
-    fn edges(&self, _nodes: usize) -> f64 {
-        self.edges.len() as f64
-    }
-}
-
-struct ByFunction {
-    name: String,
-    edges: Py<PyAny>,
-    /// About how many edges there are, if that is known.
-    expected: Option<f64>,
-    /// Whether each round has an overlay of its own.
-    changes: bool,
-    /// Whether the function is given the labels that nodes hold.
-    needs_labels: bool,
-    /// Whether the function is given a seed.
-    needs_seed: bool,
-}
-
-impl ByFunction {
-    /// The examples of each label that each node holds, `[N, C]`, as an array.
-    fn label_counts<'py>(
-        &self,
-        py: Python<'py>,
-        nodes: Nodes<'_>,
-    ) -> PyResult<Option<Bound<'py, PyArray2<u64>>>> {
-        if !self.needs_labels {
-            return Ok(None);
-        }
-        if nodes.label_counts.len() != nodes.count {
-            return Err(PyValueError::new_err(
-                "the function needs `label_counts`, and nothing says here which examples the nodes hold",
-            ));
-        }
-        let counts = PyArray1::from_vec(py, nodes.label_counts.concat());
-        let classes = nodes.label_counts.first().map_or(0, Vec::len);
-        counts.reshape([nodes.count, classes]).map(Some)
-    }
-}
-
-impl OwnOverlay for ByFunction {
-    fn overlay(
-        &self,
-        draw: usize,
-        nodes: Nodes<'_>,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Overlay, TopologyError> {
-        let seed = self.needs_seed.then(|| rng.next_u64());
-        let edges = gate::attach(|py| -> PyResult<Vec<(u32, u32)>> {
-            let label_counts = self.label_counts(py, nodes)?;
-            let edges = self
-                .edges
-                .bind(py)
-                .call1((draw + 1, nodes.count, label_counts, seed))?;
-            Ok(pairs(&edges.extract()?))
-        });
-        let failed = |reason| TopologyError::Own {
-            setting: "topology",
-            name: self.name.clone(),
-            reason,
-        };
-        let edges = edges.map_err(|error| failed(raised(&error)))?;
-        Overlay::from_edges(nodes.count, edges).map_err(|error| failed(error.to_string()))
-    }
-
-    fn change(&self) -> OverlayChange {
-        match self.changes {
-            true => OverlayChange::EachRound,
-            false => OverlayChange::Never,
-        }
-    }
-
-    fn edges(&self, nodes: usize) -> f64 {
-        self.expected.unwrap_or(2.0 * nodes as f64)
-    }
 }
 
 struct Matrix {
@@ -369,6 +295,10 @@ impl OwnWeights for Matrix {
             });
         }
         MixingMatrix::from_rows(overlay.nodes(), self.matrix.clone())
+    }
+
+    fn suit_directed(&self) -> bool {
+        true
     }
 }
 

@@ -230,7 +230,7 @@ impl PyRound {
             };
             let rows: Vec<RowWork> = (0..).zip(lent.round.alive).map(of_client).collect();
             let work = lent.round.work(&rows, lent.training);
-            Ok(lent.round.learner.rates(&work))
+            lent.round.learner.rates(&work).map_err(engine)
         })?;
         Ok(PyArray1::from_vec(py, rates))
     }

@@ -89,28 +89,35 @@ impl Overlay {
     /// O(n + m): node 0 must reach all and be reached by all.
     #[must_use]
     pub fn is_strongly_connected(&self) -> bool {
-        let reaches_all = |links: &Links| reached_from_first(links) == self.nodes();
-        self.is_complete()
-            || (reaches_all(&self.links) && self.listeners.as_ref().is_none_or(reaches_all))
+        self.one_way().is_none()
+    }
+
+    /// Two nodes of which nothing that the first one sends can reach the second one, if there are such: one of them is node 0.
+    pub(crate) fn one_way(&self) -> Option<(u32, u32)> {
+        if self.is_complete() {
+            return None;
+        }
+        let listeners = self.listeners.as_ref().unwrap_or(&self.links);
+        let to = first_not_reached(listeners).map(|node| (0, node));
+        to.or_else(|| first_not_reached(&self.links).map(|node| (node, 0)))
     }
 }
 
-/// How many nodes can be reached from node 0, itself included.
-fn reached_from_first(links: &Links) -> usize {
+/// The first node to which no links lead from node 0.
+fn first_not_reached(links: &Links) -> Option<u32> {
     let mut seen = vec![false; links.nodes()];
     let mut queue = vec![0];
     seen[0] = true;
-    let mut count = 1;
     while let Some(node) = queue.pop() {
         for &next in links.of_node(node) {
             if !seen[next as usize] {
                 seen[next as usize] = true;
-                count += 1;
                 queue.push(next);
             }
         }
     }
-    count
+    let node = seen.iter().position(|seen| !seen)?;
+    Some(node as u32)
 }
 
 #[cfg(test)]
@@ -148,6 +155,8 @@ mod tests {
         assert!(chain.is_connected() && !chain.is_strongly_connected());
         let into_the_first = Overlay::directed(3, [(1, 0), (2, 1)]).unwrap();
         assert!(!into_the_first.is_strongly_connected());
+        assert_eq!((chain.one_way(), cycle.one_way()), (Some((1, 0)), None));
+        assert_eq!(into_the_first.one_way(), Some((0, 1)));
         assert!(chain.undirected().is_strongly_connected());
         assert!(!cascade().undirected().is_strongly_connected());
     }

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 /// An overlay that a user's program adds.
 pub trait OwnOverlay: Send + Sync {
     /// The overlay of `nodes.count` nodes. If it [changes](OwnOverlay::change), `draw` counts its overlays from 0, and
-    /// `rng` is a stream of the run for each. An overlay that does not change must be connected.
+    /// `rng` is a stream of the run for each. An overlay that does not change must be connected, a directed one both ways.
     ///
     /// # Errors
     /// [`TopologyError::Setting`] with the setting `own.KEY`, or [`TopologyError::Own`].
@@ -25,6 +25,11 @@ pub trait OwnOverlay: Send + Sync {
     /// Which rounds have an overlay of their own.
     fn change(&self) -> OverlayChange {
         OverlayChange::Never
+    }
+
+    /// Whether they are made by [`Overlay::directed`]. Methods then mix by `uniform` weights, if the configuration names none.
+    fn is_directed(&self) -> bool {
+        false
     }
 
     /// About how many edges an overlay of `nodes` nodes has. Memory is planned by it.
@@ -102,9 +107,8 @@ impl OverlaySpec for OwnPart<dyn OwnOverlay> {
         }
     }
 
-    /// Only what it builds shows whether it is. If it is, the configuration has to name weights.
     fn is_directed(&self) -> bool {
-        false
+        self.part().is_directed()
     }
 
     /// It may: it is given them.

@@ -9,8 +9,9 @@ use rand_chacha::ChaCha8Rng;
 pub trait OwnWeights: Send + Sync {
     /// The N x N mixing matrix of an overlay of N nodes, which may draw from `rng`.
     ///
-    /// Rows sum to one. There are weights on the diagonal and on edges of the overlay alone, and `π_i w_ij = π_j w_ji` for the π of
-    /// [`OwnWeights::stationary`]. All of this is checked.
+    /// Row i has the weights that node i gives to what it hears. Rows sum to one. There are weights on the diagonal and on edges of the
+    /// overlay alone, and `π_i w_ij = π_j w_ji` for the π of [`OwnWeights::stationary`] unless the overlay is directed. All of this is
+    /// checked.
     ///
     /// # Errors
     /// [`TopologyError::Own`], or another one.
@@ -23,6 +24,11 @@ pub trait OwnWeights: Send + Sync {
     /// The distribution π over the nodes, `[N]`, that mixing preserves: equal shares for symmetric weights.
     fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
         vec![1.0 / overlay.nodes() as f64; overlay.nodes()]
+    }
+
+    /// Whether they are defined on directed overlays, too.
+    fn suit_directed(&self) -> bool {
+        false
     }
 
     /// A short name for tables and legends; the name in the configuration if there is none.
@@ -70,7 +76,7 @@ impl WeightsSpec for OwnPart<dyn OwnWeights> {
     }
 
     fn suit_directed(&self) -> bool {
-        false
+        self.part().suit_directed()
     }
 
     /// They may: the overlay knows them.
@@ -103,9 +109,14 @@ fn fault(matrix: &MixingMatrix, stationary: &[f64], overlay: &Overlay) -> Option
             }
             sum += weight;
             if weight != 0.0 && i != j && !linked.contains(&column) {
-                return Some(format!(
-                    "row {i} has a weight for node {j}, to which the overlay does not link it"
-                ));
+                let linked = match overlay.is_directed() {
+                    true => "which does not send to it",
+                    false => "to which the overlay does not link it",
+                };
+                return Some(format!("row {i} has a weight for node {j}, {linked}"));
+            }
+            if overlay.is_directed() {
+                continue;
             }
             let (there, back) = (stationary[i] * weight, stationary[j] * matrix.weight(j, i));
             if (there - back).abs() > TOLERANCE * there.abs().max(back.abs()) {

@@ -8,7 +8,9 @@ use crate::round::Round;
 use crate::stragglers::Completion;
 use crate::traffic::Message;
 use crate::training::Training;
-use meshfold_engine::{Amount, LearningRate, Per, Progress, Purpose, RowWork, Stack, Velocity};
+use meshfold_engine::{
+    Amount, EngineError, LearningRate, Per, Progress, Purpose, RowWork, Stack, Velocity,
+};
 use meshfold_topology::MetropolisHastings;
 use rand::RngExt;
 use rand::seq::index;
@@ -108,7 +110,10 @@ impl Next {
 
 impl DfedrwState {
     /// How a walker trains at visit `visit`, counted from 1: at the rate of epoch `(t − 1) K + visit`.
-    fn training_at(&self, round: &Round<'_>, visit: u32) -> Training {
+    ///
+    /// # Errors
+    /// If the rate is one of a program's own and fails.
+    fn training_at(&self, round: &Round<'_>, visit: u32) -> Result<Training, EngineError> {
         let mut training = self.training.clone();
         if matches!(
             self.config.learning_rate.per(),
@@ -117,14 +122,14 @@ impl DfedrwState {
             let rounds = round.number as u64 - 1;
             let within = u64::from(visit) - 1;
             let done = rounds * u64::from(self.config.hops) + within;
-            let rate = self.config.learning_rate.at(&Progress {
+            let rate = self.config.learning_rate.try_at(&Progress {
                 rounds,
                 steps: [done, within],
                 epochs: [done, within],
-            });
+            })?;
             training.sgd.learning_rate = LearningRate::Constant(rate);
         }
-        training
+        Ok(training)
     }
 
     /// Lines 3-9: all walks of a round.
@@ -185,7 +190,7 @@ impl DfedrwState {
         round: &mut Round<'_>,
         visit: u32,
     ) -> Result<(), AlgorithmError> {
-        let training = self.training_at(round, visit);
+        let training = self.training_at(round, visit)?;
         let row = |(client, walking): (&u32, &bool)| RowWork {
             client: *client,
             amount: if *walking && round.alive[*client as usize] {

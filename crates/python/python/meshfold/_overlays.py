@@ -1,0 +1,217 @@
+"""Overlays that are made in Python."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meshfold import _arrays, _digests, _renewal
+from meshfold._meshfold import Part
+
+
+def overlay(
+    graph: Any,
+    *,
+    changes: bool = True,
+    directed: bool | None = None,
+    label: str | None = None,
+    expected_edges: float | None = None,
+    version: str | None = None,
+) -> Part:
+    """An overlay for `topology`, from a graph or from a function.
+
+    Args:
+        graph: a networkx graph whose nodes are 0 to N - 1, a matrix of NumPy or SciPy whose entries off the diagonal are the edges, an
+            array of edges `[E, 2]` of whole numbers, or a function that returns one of these. A function of `(round, nodes)`, with rounds counted from 1, makes an overlay for each round. It must always return the same graph for the
+            same round: it is called for the first round when the experiment is planned and again when the run begins, and a run that
+            continues from a checkpoint calls it once more. It may have two further parameters: `label_counts` is how many training
+            examples of each label each node holds, `[N, C]`; `generator` is a NumPy generator, another one for each seed and round.
+        changes: if false, all rounds have the same overlay, and the function is one of `(nodes)`, with the same further parameters. The
+            overlay must be connected; if it is directed, from every node to every other.
+        directed: whether models go one way. On a directed overlay an edge `(a, b)` of a graph or an array means that `a` sends to `b`, and so
+            does the entry of row `a` and column `b` of a matrix, as in `networkx.to_numpy_array`. What is not directed is taken both ways.
+            If absent, a `DiGraph` of networkx is directed, and everything else is not: a matrix must then be symmetric. For a function
+            that returns directed graphs it must be true.
+        label: what the overlay is called in tables and figures; `graph` with a digest if absent.
+        expected_edges: about how many edges the overlays of a function have, from which memory is planned; two for each node if absent.
+        version: distinguishes overlays with the same label, as part of the id of a run. If absent, it is a digest of the graph, or of
+            the function's code and of all that this refers to, except libraries. Give one if the function depends on anything else.
+
+    Raises:
+        ValueError: if the graph cannot be used; the message names the node or row at fault. If a function has other parameters.
+    """
+    version = _digests.version_of(version, "overlay")
+    if callable(graph) and not hasattr(graph, "edges"):
+        function, wants = graph, _wants(graph, ("round", "nodes") if changes else ("nodes",))
+        digest = version or _digests.of_values(graph)
+        name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
+        one_way = directed is True
+        digest += " fixed" * (not changes) + " directed" * one_way
+
+        def edges(round: int, nodes: int, label_counts: NDArray[np.uint64] | None, seed: int | None) -> NDArray[np.uint32]:
+            more: dict[str, Any] = {}
+            if "label_counts" in wants:
+                more["label_counts"] = label_counts
+            if "generator" in wants:
+                more["generator"] = np.random.default_rng(seed)
+            graph = function(*((round, nodes) if changes else (nodes,)), **more)
+            if not one_way and _is_directed(graph):
+                raise ValueError("the function returned a directed graph: give `mf.overlay` the argument `directed=True`")
+            count, found = _edges(graph, nodes, one_way)
+            if count is not None and count != nodes:
+                of_round = f"round {round}: " if changes else ""
+                raise ValueError(f"{of_round}the graph has {count} nodes, but {nodes} are needed")
+            if round == 1:
+                labels = None if label_counts is None else label_counts.tobytes()
+                _expect_same(found, first.setdefault((nodes, labels, seed), found))
+            return found
+
+        first: dict[tuple[int, bytes | None, int | None], NDArray[np.uint32]] = {}
+
+        expected = None if expected_edges is None else float(expected_edges)
+        part = Part.overlay_by(name, digest, edges, expected, changes, one_way, "label_counts" in wants, "generator" in wants)
+        if version is not None:
+            return part
+        again = lambda: overlay(function, changes=changes, directed=directed, label=label, expected_edges=expected)  # noqa: E731
+        return _renewal.renewable(part, edges, lambda: [function], again)
+    if not changes:
+        raise ValueError("overlay: `changes` is for functions: a graph is the same in all rounds")
+    one_way = _is_directed(graph) if directed is None else directed
+    if _is_directed(graph) and not one_way:
+        raise ValueError("overlay: found a directed graph and `directed=False`: leave that out, or give `graph.to_undirected()`")
+    count, found = _edges(graph, None, one_way)
+    nodes = count if count is not None else int(found.max(initial=0)) + 1
+    digest = version or _digests.of_arrays(found, np.array([nodes])) + " directed" * one_way
+    return Part.overlay(label or f"graph-{digest[:6]}", digest, nodes, found, one_way)
+
+
+def _is_directed(graph: Any) -> bool:
+    """Whether this is a directed graph of networkx."""
+    return hasattr(graph, "edges") and hasattr(graph, "is_directed") and bool(graph.is_directed())
+
+
+def _expect_same(found: NDArray[np.uint32], before: NDArray[np.uint32]) -> None:
+    """Refuses a function that draws its graph anew: a run would not be repeatable, nor go on from a checkpoint."""
+    if not np.array_equal(found, before):
+        raise ValueError(
+            "the function returned another graph for the same round than before: draw from its parameter `generator`, or from one made in it, "
+            "such as `np.random.default_rng([7, round])`"
+        )
+
+
+def _wants(function: Any, places: tuple[str, ...]) -> set[str]:
+    """Which of `label_counts` and `generator` the function has as parameters, beside one for each of `places`.
+
+    Raises:
+        ValueError: if it has other parameters, or no room for `places`.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return set()
+    wants = {"label_counts", "generator"} & set(signature.parameters)
+    try:
+        signature.bind(*places, **dict.fromkeys(wants))
+    except TypeError:
+        name = getattr(function, "__name__", "the function")
+        raise ValueError(
+            f"overlay: {name}{signature} is called with {', '.join(places)}, and by name with `label_counts` and `generator` if it has these "
+            "parameters"
+        ) from None
+    return wants
+
+
+def _edges(graph: Any, nodes: int | None, one_way: bool) -> tuple[int | None, NDArray[np.uint32]]:
+    """The number of nodes, or None if the graph does not say it, and its edges `[E, 2]`, from sender to receiver if they go `one_way`."""
+    if hasattr(graph, "edges") and hasattr(graph, "number_of_nodes"):
+        return _edges_of_networkx(graph, one_way)
+    if hasattr(graph, "tocoo"):
+        entries = graph.tocoo()
+        return _edges_of_matrix(entries.shape, entries.row, entries.col, entries.data, one_way)
+    array = _arrays.plain(graph, "overlay: the graph")
+    if array.shape == (2, 2) and array.dtype.kind in "iu":
+        return _of_two_rows(array, nodes, one_way)
+    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
+        return None, _checked(array, nodes, one_way)
+    if array.ndim == 2 and array.shape[0] == array.shape[1]:
+        return _edges_of_array(array, one_way)
+    if array.size == 0:
+        return None, np.empty((0, 2), np.uint32)
+    raise ValueError(
+        f"overlay: found an array of shape {array.shape}, needed edges [E, 2] of whole numbers or a square matrix"
+    )
+
+
+def _of_two_rows(array: NDArray[Any], nodes: int | None, one_way: bool) -> tuple[int | None, NDArray[np.uint32]]:
+    """A matrix of two nodes, or two edges."""
+    (first, between), (also, last) = array.tolist()
+    may_be_matrix = (one_way or between == also) if nodes is None else nodes == 2
+    # Users list no loops and no edge twice.
+    are_two = first != between and also != last and {first, between} != {also, last}
+    may_be_edges = nodes != 2 and are_two and array.min() >= 0
+    if may_be_matrix and may_be_edges:
+        raise ValueError(
+            f"overlay: {array.tolist()} may be a matrix of two nodes or two edges: give the matrix as floats, or a graph of networkx"
+        )
+    if may_be_matrix:
+        return _edges_of_array(array, one_way)
+    return None, _checked(array, nodes, one_way)
+
+
+def _checked(edges: NDArray[Any], nodes: int | None, one_way: bool) -> NDArray[np.uint32]:
+    """`edges` `[E, 2]`, sorted and each once, after a check that all ends are nodes."""
+    most = 2**32 if nodes is None else nodes
+    wrong = np.flatnonzero((edges.min(axis=1) < 0) | (edges.max(axis=1) >= most))
+    if wrong.size > 0:
+        first, second = edges[wrong[0]]
+        raise ValueError(f"overlay: edge {first}-{second} names a node that does not exist")
+    ordered = edges if one_way else np.sort(edges, axis=1)
+    return np.ascontiguousarray(np.unique(ordered, axis=0).astype(np.uint32))
+
+
+def _edges_of_networkx(graph: Any, one_way: bool) -> tuple[int, NDArray[np.uint32]]:
+    count = graph.number_of_nodes()
+    if set(graph.nodes) != set(range(count)):
+        raise ValueError(
+            f"overlay: the nodes must be the numbers 0 to {count - 1}: networkx.convert_node_labels_to_integers makes them so"
+        )
+    pairs = np.array([(a, b) for a, b in graph.edges() if a != b], np.int64).reshape(-1, 2)
+    if one_way and not graph.is_directed():
+        pairs = np.concatenate([pairs, pairs[:, ::-1]])
+    return count, _checked(pairs, count, one_way)
+
+
+def _edges_of_array(matrix: NDArray[Any], one_way: bool) -> tuple[int, NDArray[np.uint32]]:
+    rows, columns = np.nonzero(matrix)
+    return _edges_of_matrix(matrix.shape, rows, columns, matrix[rows, columns], one_way)
+
+
+def _edges_of_matrix(
+    shape: tuple[int, ...], rows: Any, columns: Any, values: Any, one_way: bool
+) -> tuple[int, NDArray[np.uint32]]:
+    if shape[0] != shape[1]:
+        raise ValueError(f"overlay: found a matrix of {shape[0]} rows and {shape[1]} columns, needed a square one")
+    # It is unclear whether a NaN or an infinity means an edge.
+    values = np.asarray(values)
+    wrong = np.flatnonzero(~np.isfinite(values)) if values.dtype.kind in "fc" else np.array([])
+    if wrong.size > 0:
+        at = wrong[0]
+        raise ValueError(f"overlay: row {rows[at]}, column {columns[at]} is {values[at]}, needed finite numbers")
+    linked = (values != 0) & (np.asarray(rows) != np.asarray(columns))
+    pairs = np.stack([np.asarray(rows)[linked], np.asarray(columns)[linked]], axis=1).astype(np.int64)
+    if not one_way:
+        _expect_symmetric(pairs)
+    return shape[0], _checked(pairs, shape[0], one_way)
+
+
+def _expect_symmetric(pairs: NDArray[np.int64]) -> None:
+    there = {(int(a), int(b)) for a, b in pairs}
+    for a, b in sorted(there):
+        if (b, a) not in there:
+            raise ValueError(
+                f"overlay: row {a} links column {b}, but row {b} does not link column {a}: if {a} is to send to {b} and not the other way "
+                "round, say `directed=True`"
+            )

@@ -1,0 +1,154 @@
+//! Overlays that Python has made.
+
+use meshfold_topology::{Nodes, Overlay, OverlayChange, OwnOverlay, TopologyError};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::gate;
+
+use super::parts::raised;
+
+/// Whether edges go both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Both ends of an edge send to each other.
+    Undirected,
+    /// The first end of an edge sends to the second one.
+    Directed,
+}
+
+impl Kind {
+    pub(super) fn of(directed: bool) -> Self {
+        match directed {
+            true => Self::Directed,
+            false => Self::Undirected,
+        }
+    }
+
+    fn overlay(
+        self,
+        nodes: usize,
+        edges: impl IntoIterator<Item = (u32, u32)>,
+    ) -> Result<Overlay, TopologyError> {
+        match self {
+            Self::Undirected => Overlay::from_edges(nodes, edges),
+            Self::Directed => Overlay::directed(nodes, edges),
+        }
+    }
+}
+
+/// The same graph in all rounds.
+pub(super) struct Graph {
+    pub(super) nodes: usize,
+    pub(super) edges: Vec<(u32, u32)>,
+    pub(super) kind: Kind,
+}
+
+impl OwnOverlay for Graph {
+    fn overlay(
+        &self,
+        _draw: usize,
+        _nodes: Nodes<'_>,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<Overlay, TopologyError> {
+        self.kind.overlay(self.nodes, self.edges.iter().copied())
+    }
+
+    fn is_directed(&self) -> bool {
+        self.kind == Kind::Directed
+    }
+
+    fn edges(&self, _nodes: usize) -> f64 {
+        self.edges.len() as f64
+    }
+}
+
+/// Graphs that a function makes.
+pub(super) struct GraphByFunction {
+    pub(super) name: String,
+    pub(super) edges: Py<PyAny>,
+    pub(super) kind: Kind,
+    /// About how many edges there are, if that is known.
+    pub(super) expected: Option<f64>,
+    /// Whether each round has an overlay of its own.
+    pub(super) changes: bool,
+    /// Whether the function is given the labels that nodes hold.
+    pub(super) needs_labels: bool,
+    /// Whether the function is given a seed.
+    pub(super) needs_seed: bool,
+}
+
+impl GraphByFunction {
+    /// The examples of each label that each node holds, `[N, C]`, as an array.
+    fn label_counts<'py>(
+        &self,
+        py: Python<'py>,
+        nodes: Nodes<'_>,
+    ) -> PyResult<Option<Bound<'py, PyArray2<u64>>>> {
+        if !self.needs_labels {
+            return Ok(None);
+        }
+        if nodes.label_counts.len() != nodes.count {
+            return Err(PyValueError::new_err(
+                "the function needs `label_counts`, and nothing says here which examples the nodes hold",
+            ));
+        }
+        let counts = PyArray1::from_vec(py, nodes.label_counts.concat());
+        let classes = nodes.label_counts.first().map_or(0, Vec::len);
+        counts.reshape([nodes.count, classes]).map(Some)
+    }
+}
+
+impl OwnOverlay for GraphByFunction {
+    fn overlay(
+        &self,
+        draw: usize,
+        nodes: Nodes<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Overlay, TopologyError> {
+        let seed = self.needs_seed.then(|| rng.next_u64());
+        let edges = gate::attach(|py| -> PyResult<Vec<(u32, u32)>> {
+            let label_counts = self.label_counts(py, nodes)?;
+            let edges = self
+                .edges
+                .bind(py)
+                .call1((draw + 1, nodes.count, label_counts, seed))?;
+            Ok(pairs(&edges.extract()?))
+        });
+        let failed = |reason| TopologyError::Own {
+            setting: "topology",
+            name: self.name.clone(),
+            reason,
+        };
+        let edges = edges.map_err(|error| failed(raised(&error)))?;
+        let overlay = self.kind.overlay(nodes.count, edges);
+        overlay.map_err(|error| failed(error.to_string()))
+    }
+
+    fn is_directed(&self) -> bool {
+        self.kind == Kind::Directed
+    }
+
+    fn change(&self) -> OverlayChange {
+        match self.changes {
+            true => OverlayChange::EachRound,
+            false => OverlayChange::Never,
+        }
+    }
+
+    fn edges(&self, nodes: usize) -> f64 {
+        self.expected.unwrap_or(2.0 * nodes as f64)
+    }
+}
+
+/// The rows of an array `[E, 2]`.
+pub(super) fn pairs(edges: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
+    let rows = edges.as_array();
+    rows.rows()
+        .into_iter()
+        .map(|row| (row[0], row[1]))
+        .collect()
+}
