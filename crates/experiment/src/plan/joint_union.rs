@@ -1,7 +1,9 @@
 //! Checks that the overlays of a schedule connect their nodes together, and finds over how many rounds.
 
+use meshfold_algorithms::OverlayUse;
 use meshfold_topology::{GrowingUnion, Survey, TopologyError};
 
+use crate::config::run_config::RunConfig;
 use crate::plan::planned_overlay::{PlannedOverlay, snapshot};
 use crate::plan::population::Population;
 
@@ -20,21 +22,22 @@ enum Union {
     Unknown(usize, u32),
 }
 
-/// What may not be meant of overlays that change in the course of a run of `rounds` rounds.
+/// What may not be meant of overlays that change in the course of a run of `config`.
 ///
 /// # Errors
 /// [`TopologyError`] if an overlay that was looked at cannot be built.
 pub(crate) fn warning(
     planned: &PlannedOverlay,
     population: &Population,
-    rounds: usize,
+    config: &RunConfig,
 ) -> Result<Option<String>, TopologyError> {
     if !planned.topology.varies() {
         return Ok(None);
     }
-    let who = match population.servers {
-        0 => "client",
-        _ => "server",
+    let rounds = config.rounds;
+    let who = match config.algorithm.profile().overlay {
+        OverlayUse::Servers(_) => "server",
+        OverlayUse::Clients | OverlayUse::Refused => "client",
     };
     let nothing = match planned.topology.is_directed() {
         true => "no path there and back links",

@@ -1,6 +1,6 @@
 //! Between which nodes the messages of a run may go, where every edge has a bandwidth of its own.
 
-use meshfold_algorithms::{MessageScope, Pair};
+use meshfold_algorithms::{MessageScope, Pair, ServerNodes};
 use meshfold_topology::{Overlay, Repair};
 
 use crate::config::fault::ConfigFault;
@@ -46,6 +46,9 @@ pub(crate) fn check(
             let groups = method.overlay_groups(setting);
             if let Some(groups) = &groups {
                 clock.check_edges(of_servers(groups, clients))?;
+            }
+            if method.profile().servers == ServerNodes::One {
+                clock.check_edges((0..clients).map(|client| (clients, client)))?;
             }
             let first = groups.map_or(0, |_| clients);
             of_overlays(config, population, planned, clock, first)?;

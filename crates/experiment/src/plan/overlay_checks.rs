@@ -34,7 +34,7 @@ pub(super) fn check(
             planned.topology.varies(),
         )
         .map_err(|error| of_method(run, error))?;
-    let of_union = joint_union::warning(planned, population, run.config.rounds);
+    let of_union = joint_union::warning(planned, population, &run.config);
     let warning = of_union.map_err(|error| {
         let path = fault_path::of_topology(&error, run.choice("topology"));
         run.error(error, &path)

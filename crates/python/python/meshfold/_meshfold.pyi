@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -128,8 +128,14 @@ class Stack:
             ValueError: if a row does not exist or is named twice, or `source` has another number of rows.
             TypeError: if they are no whole numbers.
         """
-    def mean(self) -> Stack:
-        """The mean of all rows: a stack of one row."""
+    def mean(self, weights: ArrayLike | None = None) -> Stack:
+        """The mean of all rows: a stack of one row.
+
+        With `weights`, `[R]`, it is `sum_i weights_i row_i`. They are taken as they are, and need not sum to one.
+
+        Raises:
+            ValueError: if there is not one weight for each row, or one is not finite.
+        """
     def norms(self) -> NDArray[np.float64]:
         """The Euclidean norm of each row, `[R]`."""
     def numpy(self, padded: bool = False) -> NDArray[np.float32]:
@@ -300,7 +306,13 @@ class Round:
             ValueError: if there are other bits, or another norm.
         """
     def send(
-        self, stack: Stack | None = None, *, bytes: ArrayLike | None = None, edges: ArrayLike | None = None
+        self,
+        stack: Stack | None = None,
+        *,
+        bytes: ArrayLike | None = None,
+        edges: ArrayLike | None = None,
+        to: Literal["server"] | ArrayLike | None = None,
+        from_: Literal["server"] | ArrayLike | None = None,
     ) -> None:
         """Counts the traffic of one message from every client that takes part to each neighbour that receives from it.
 
@@ -309,15 +321,21 @@ class Round:
 
         Args:
             stack: what is sent, `[R, P]`: 4 bytes for each parameter of a row, or what `top_k` or `quantize` has made of it.
-            bytes: the bytes of a message: a whole number, or one for each client, `[N]`, or for each of `edges`, `[E]`. A client with 0
-                bytes sends nothing. Different sizes take time and memory for every edge of the overlay.
+            bytes: the bytes of a message: a whole number, or one for each client, `[N]`, or for each of `edges`, `[E]`, or for each client that
+                `to` or `from_` lists. A client with 0 bytes sends nothing. Different sizes take time and memory for every edge of the
+                overlay.
             edges: who sends to whom, `[E, 2]`, sender and receiver of each message, in place of all neighbours. They need not be
                 neighbours on the overlay.
+            to: `"server"`, to which the clients in `from_` send one message each. The class of the method must say `server = True`.
+            from_: `"server"`, which sends one message to each client in `to`. In both cases the clients are a list, `[K]`, or all that take
+                part if there is none.
 
         Raises:
-            ValueError: if both `stack` and `bytes` are given, there is not one number for each client or edge, one is below 0 or above
-                10**12, or an edge names a client that does not exist or takes no part, or the same client twice.
-            TypeError: if the bytes are no whole numbers.
+            ValueError: if both `stack` and `bytes` are given, or `edges` beside `to` or `from_`; if there is not one number for each client or
+                edge, or one is below 0 or above 10**12; if a client does not exist or takes no part, or an edge leads from a client to
+                itself; if neither `to` nor `from_` is the server, or both are.
+            TypeError: if the bytes are no whole numbers, or `to` or `from_` are neither `"server"` nor numbers of clients.
+            RuntimeError: if the method has no server or no overlay.
         """
     def record(self, name: str, value: ArrayLike) -> None:
         """Records a figure of the method's own: one number for the round, or one for each row, `[R]`.

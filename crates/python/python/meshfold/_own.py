@@ -30,6 +30,7 @@ _ATTRIBUTES: dict[str, tuple[type, str]] = {
     "name": (str, "text"),
     "version": (str, "text"),
     "overlay": (bool, "true or false"),
+    "server": (bool, "true or false"),
     "stacks": (int, "a whole number"),
 }
 
@@ -55,12 +56,14 @@ class Method:
         version: distinguishes methods with the same name, as part of the id of a run. If absent, it is a digest of the class's code
             and of all that this code refers to, except libraries.
         overlay: whether models are exchanged over an overlay of the configuration.
+        server: whether there is a server, which `round.send` may name. It is a node of the simulated network, behind the clients.
         stacks: the most stacks that it holds besides the models; memory is planned for them.
     """
 
     name: ClassVar[str]
     version: ClassVar[str]
     overlay: ClassVar[bool] = True
+    server: ClassVar[bool] = False
     stacks: ClassVar[int] = 4
 
     def __init_subclass__(cls, **keywords: Any) -> None:

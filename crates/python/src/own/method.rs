@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use meshfold_algorithms::training::{Training, TrainingKeys};
 use meshfold_algorithms::{
-    Algorithm, AlgorithmError, Forecast, KeptStack, MessageScope, MethodSpec, Profile, Round,
-    Setting, StepsPerRound, no_limits,
+    Algorithm, AlgorithmError, Forecast, KeptStack, MessageScope, MethodSpec, Participation,
+    Profile, Round, ServerNodes, Setting, StepsPerRound, no_limits,
 };
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
@@ -31,6 +31,8 @@ pub(crate) struct PyMethod {
     training: TrainingKeys,
     /// Whether models are exchanged over an overlay.
     overlay: bool,
+    /// Whether there is a server that clients send to and hear from.
+    server: bool,
     /// Stacks that it holds besides the models, at most.
     stacks: usize,
 }
@@ -51,6 +53,7 @@ impl PyMethod {
                 keys: Value::Object(keys.clone()).to_string(),
                 training,
                 overlay: of_class.getattr("overlay")?.extract()?,
+                server: of_class.getattr("server")?.extract()?,
                 stacks: of_class.getattr("stacks")?.extract()?,
             })
         })
@@ -71,9 +74,16 @@ impl PyMethod {
 
 impl MethodSpec for PyMethod {
     fn profile(&self) -> Profile<'_> {
-        match self.overlay {
+        let exchange = match self.overlay {
             true => Profile::gossip(),
             false => Profile::without_overlay(),
+        };
+        match self.server {
+            true => Profile {
+                servers: ServerNodes::One,
+                ..exchange
+            },
+            false => exchange,
         }
     }
 
@@ -85,10 +95,11 @@ impl MethodSpec for PyMethod {
         self.training().steps_per_round(setting)
     }
 
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        match self.overlay {
-            true => MessageScope::Neighbours,
-            false => MessageScope::Nobody,
+    fn message_scope(&self, setting: &Setting, _: usize, _: bool) -> MessageScope {
+        match (self.overlay, self.server) {
+            (true, _) => MessageScope::Neighbours,
+            (false, true) => MessageScope::of_one_server(setting.clients),
+            (false, false) => MessageScope::Nobody,
         }
     }
 
@@ -104,7 +115,11 @@ impl MethodSpec for PyMethod {
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        Forecast::of_exchange(&self.training(), setting, overlay)
+        match self.overlay || !self.server {
+            true => Forecast::of_exchange(&self.training(), setting, overlay),
+            // To all clients and back.
+            false => Participation::default().forecast(&self.training(), setting, 2),
+        }
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
@@ -113,6 +128,7 @@ impl MethodSpec for PyMethod {
             class: Arc::clone(&self.class),
             keys: self.keys.clone(),
             settings: self.settings(),
+            server: self.server,
             training: self.training(),
             uses: Arc::default(),
             begun_in: None,
@@ -138,6 +154,8 @@ struct PyMethodState {
     keys: String,
     /// Those keys and the ones of all methods, as JSON.
     settings: Arc<str>,
+    /// Whether there is a server.
+    server: bool,
     training: Training,
     setting: Arc<Setting>,
     /// What it has made use of in the rounds that were carried out.
@@ -271,7 +289,13 @@ impl Algorithm for PyMethodState {
             return Err(error);
         }
         let training = self.training.clone();
-        let about = PyRound::of(round, &self.setting, &self.settings, &self.uses);
+        let about = PyRound::of(
+            round,
+            &self.setting,
+            &self.settings,
+            self.server,
+            &self.uses,
+        );
         let uses = Arc::clone(&self.uses);
         round::lend(round, &training, &uses, || {
             self.call(models, "round", Some(about))

@@ -55,6 +55,22 @@ struct Entries<'py> {
     values: PyReadonlyArray1<'py, f64>,
 }
 
+/// The weights `given` to the rows of a stack of `rows` rows in their sum, `[R]`.
+pub(super) fn of_one_row(given: &Bound<'_, PyAny>, rows: usize) -> PyResult<Mixing> {
+    let arrays = given.py().import("meshfold._arrays")?;
+    let array = arrays.call_method1("plain", (given, "mean: `weights`"))?;
+    let weights: Option<Vec<f64>> = array.call_method0("tolist")?.extract().ok();
+    let Some(weights) = weights.filter(|weights| weights.len() == rows) else {
+        return Err(PyValueError::new_err(format!(
+            "mean: `weights` is of shape {}, needed numbers, one for each of {rows} rows",
+            array.getattr("shape")?
+        )));
+    };
+    let matrix = MixingMatrix::average(1, weights);
+    let matrix = matrix.map_err(|error| PyValueError::new_err(format!("mean: {error}")))?;
+    Ok(Mixing::new(&matrix))
+}
+
 /// The weights `given` for a stack of `rows` rows: those of a round, or a matrix `[R, R]` of NumPy or SciPy.
 pub(super) fn read(given: &Bound<'_, PyAny>, rows: usize) -> PyResult<Mixing> {
     if let Ok(mixing) = given.cast::<PyMixing>() {

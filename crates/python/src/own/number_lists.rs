@@ -47,6 +47,36 @@ pub(super) fn rows(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<u32>> {
         .collect()
 }
 
+/// The clients that are called `name`, in a list or an array of any length. There are `count` clients.
+pub(super) fn clients(given: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<u32>> {
+    let none = || {
+        PyTypeError::new_err(format!(
+            "{name} needs numbers of clients, such as [0, 3] or `np.flatnonzero(round.alive)`"
+        ))
+    };
+    if given.len().is_err() {
+        return Err(none());
+    }
+    let numbers = list(given, name)?.ok_or_else(none)?;
+    all_clients(&numbers, name, count)
+}
+
+/// `numbers` as clients, of which there are `count`; they are called `name`.
+pub(super) fn all_clients(numbers: &[i128], name: &str, count: usize) -> PyResult<Vec<u32>> {
+    let client = |number: &i128| {
+        let client = u32::try_from(*number).ok();
+        client
+            .filter(|client| (*client as usize) < count)
+            .ok_or_else(|| {
+                PyValueError::new_err(format!(
+                    "{name} names client {number}, but there are clients 0 to {}",
+                    count - 1
+                ))
+            })
+    };
+    numbers.iter().map(client).collect()
+}
+
 /// The `count` truth values called `name`, one for each row.
 pub(super) fn each_bool(given: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<bool>> {
     let arrays = given.py().import("meshfold._arrays")?;

@@ -12,6 +12,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
 
+use super::messages::{Ends, Ways};
 use super::mixing::PyMixing;
 use super::row_work::RowRequest;
 use super::stack::{PyStack, beside, engine};
@@ -92,6 +93,8 @@ pub(crate) struct PyRound {
     /// The keys of the configuration, as JSON.
     settings: Arc<str>,
     has_links: bool,
+    /// Whether the method has a server.
+    has_server: bool,
     uses: Arc<Uses>,
     /// How many stacks have been quantised: each is rounded by other draws.
     quantized: AtomicU32,
@@ -103,8 +106,12 @@ impl PyRound {
         round: &Round<'_>,
         setting: &Arc<Setting>,
         settings: &Arc<str>,
+        has_server: bool,
         uses: &Arc<Uses>,
     ) -> Self {
+        if has_server {
+            uses.server.note();
+        }
         if round.straggler_context.is_some() {
             uses.stragglers.note();
         }
@@ -113,6 +120,7 @@ impl PyRound {
             has_links: round
                 .overlay
                 .is_some_and(|overlay| overlay.edge_count() > 0),
+            has_server,
             uses: Arc::clone(uses),
             quantized: AtomicU32::new(0),
             number: round.number,
@@ -393,33 +401,34 @@ impl PyRound {
     }
 
     #[doc = documented!("Round.send")]
-    #[pyo3(signature = (stack=None, *, bytes=None, edges=None))]
+    #[pyo3(signature = (stack=None, *, bytes=None, edges=None, to=None, from_=None))]
     fn send(
         &self,
         py: Python<'_>,
         stack: Option<PyRef<'_, PyStack>>,
         bytes: Option<&Bound<'_, PyAny>>,
         edges: Option<&Bound<'_, PyAny>>,
+        to: Option<&Bound<'_, PyAny>>,
+        from_: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let pairs = edges.map(|edges| messages::pairs(edges, self.setting.clients));
-        let pairs = pairs.transpose()?;
-        if self.mixing.is_none() && pairs.is_none() {
+        let clients = self.setting.clients;
+        let from = from_;
+        let ways = Ends { edges, to, from }.ways(clients, self.has_server)?;
+        if self.mixing.is_none() && matches!(ways, Ways::Neighbours) {
             return Err(PyRuntimeError::new_err(
-                "this method says `overlay = False`, so its rounds have no neighbours: name senders and receivers by `edges`",
+                "this method says `overlay = False`, so its rounds have no neighbours: name senders and receivers by `edges`, or \
+                 \"server\" by `to` or `from_`",
             ));
         }
-        if let (Some(stack), None) = (&stack, &pairs) {
-            let (rows, clients) = (stack.stack()?.rows(), self.setting.clients);
+        if let (Some(stack), Ways::Neighbours) = (&stack, &ways) {
+            let rows = stack.stack()?.rows();
             if rows != clients {
                 return Err(PyValueError::new_err(format!(
                     "send: the stack has {rows} rows, but each of {clients} clients sends one: name senders and receivers by `edges`"
                 )));
             }
         }
-        let (count, each) = match &pairs {
-            None => (self.setting.clients, "client"),
-            Some(pairs) => (pairs.len(), "edge"),
-        };
+        let (count, each) = ways.messages(clients);
         let sizes = match (&stack, bytes) {
             (Some(_), Some(_)) => {
                 return Err(PyValueError::new_err(
@@ -433,16 +442,7 @@ impl PyRound {
             }
         };
         self.uses.send.note();
-        with(py, move |mut lent| {
-            match pairs {
-                None => lent.round.exchange_sizes(&sizes),
-                Some(pairs) => {
-                    messages::expect_there(&pairs, &lent.round)?;
-                    lent.round.traffic.messages(messages::over(&pairs, &sizes));
-                }
-            }
-            Ok(())
-        })
+        with(py, move |mut lent| ways.count(&sizes, &mut lent.round))
     }
 
     #[doc = documented!("Round.record")]

@@ -6,7 +6,7 @@ use meshfold_engine::{Amount, RowWork};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::number_lists::{each_bool, each_row, one_or_each};
+use super::number_lists::{all_clients, each_bool, each_row, one_or_each};
 
 /// What a method asks of the rows of a stack. It is checked.
 pub(super) struct RowRequest {
@@ -28,7 +28,10 @@ impl RowRequest {
         steps: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let clients = clients
-            .map(|clients| clients_of(verb, clients, rows, count))
+            .map(|clients| {
+                let name = format!("{verb}: `clients`");
+                all_clients(&each_row(clients, &name, rows)?, &name, count)
+            })
             .transpose()?;
         if clients.is_none() && rows != count {
             return Err(PyValueError::new_err(format!(
@@ -94,26 +97,4 @@ impl RowRequest {
         }
         rows
     }
-}
-
-/// The numbers of `rows` of `count` clients that `given` names.
-fn clients_of(
-    verb: &str,
-    given: &Bound<'_, PyAny>,
-    rows: usize,
-    count: usize,
-) -> PyResult<Vec<u32>> {
-    let numbers = each_row(given, &format!("{verb}: `clients`"), rows)?;
-    let client = |number: &i128| {
-        let client = u32::try_from(*number).ok();
-        client
-            .filter(|client| (*client as usize) < count)
-            .ok_or_else(|| {
-                PyValueError::new_err(format!(
-                    "{verb}: `clients` names client {number}, but there are clients 0 to {}",
-                    count - 1
-                ))
-            })
-    };
-    numbers.iter().map(client).collect()
 }

@@ -369,9 +369,18 @@ impl PyStack {
     }
 
     #[doc = documented!("Stack.mean")]
-    fn mean(&self, py: Python<'_>) -> PyResult<Self> {
+    #[pyo3(signature = (weights=None))]
+    fn mean(&self, py: Python<'_>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let stack = self.stack()?;
-        Ok(py.detach(|| Self::of(stack.mean_row(&vec![true; stack.rows()]))))
+        let Some(weights) = weights else {
+            return Ok(py.detach(|| Self::of(stack.mean_row(&vec![true; stack.rows()]))));
+        };
+        let weights = mixing::of_one_row(weights, stack.rows())?;
+        py.detach(|| {
+            let mut mean = stack.duplicate();
+            mean.mix(&weights).map_err(engine)?;
+            Ok(Self::of(mean))
+        })
     }
 
     #[doc = documented!("Stack.norms")]

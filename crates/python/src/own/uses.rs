@@ -39,6 +39,8 @@ pub(super) struct Uses {
     pub(super) settings: Use,
     /// `round.mixing` or `round.edges`, in a round whose overlay has edges.
     pub(super) links: Use,
+    /// Not the method but its rounds: a server.
+    pub(super) server: Use,
     /// `round.send`.
     pub(super) send: Use,
 }
@@ -99,11 +101,17 @@ impl Uses {
     }
 
     fn uncounted(&self, method: &str) -> Option<String> {
-        (self.links.is_noted() && !self.send.is_noted()).then(|| {
-            format!(
-                "the method `{method}` uses round.mixing or round.edges and never calls round.send: its messages and bytes are 0. Count \
-                 them by round.send(stack), or call round.send(bytes=0) if it is to send nothing"
-            )
-        })
+        if self.send.is_noted() {
+            return None;
+        }
+        let (does, to) = match (self.links.is_noted(), self.server.is_noted()) {
+            (true, _) => ("uses round.mixing or round.edges", ""),
+            (false, true) => ("has a server", ", to=\"server\""),
+            (false, false) => return None,
+        };
+        Some(format!(
+            "the method `{method}` {does} and never calls round.send: its messages and bytes are 0. Count them by round.send(stack{to}), or \
+             call round.send(bytes=0{to}) if it is to send nothing"
+        ))
     }
 }

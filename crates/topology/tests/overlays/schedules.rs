@@ -1,12 +1,15 @@
 //! Overlays that change over time, against the papers.
 
+use meshfold_own::OwnPart;
 use meshfold_topology::{
     Edges, ErdosRenyi, MaxDegree, Members, MixingMatrix, OnePeer, Outside, Overlay, OverlaySummary,
-    Periodic, Phase, Phases, Probability, RandomMatching, Redraw, Regular, Ring, Snapshot,
-    Topology, Uniform, Weights, column_stochastic, joint_lambda, rounds_to_connect, union_connects,
+    OwnWeights, Periodic, Phase, Phases, Probability, RandomMatching, Redraw, Regular, Ring,
+    Snapshot, Topology, TopologyError, Uniform, Weights, column_stochastic, joint_lambda,
+    rounds_to_connect, union_connects,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
 
 fn erdos_renyi(p: f64) -> Topology {
     Topology::ErdosRenyi(ErdosRenyi {
@@ -304,10 +307,52 @@ fn a_directed_overlay_has_the_figures_that_make_sense() {
             column_stochastic(&overlay),
         ] {
             let (summary, _) = OverlaySummary::new(&overlay, &weights, &matrix).unwrap();
-            assert!(summary.lambda.is_some() && summary.p.is_some());
-            assert_eq!(summary.kappa, None);
+            // Weights that settle on another mean than the plain one have no λ here.
+            assert_eq!(summary.lambda.is_some(), summary.doubly_stochastic);
+            assert!(summary.p.is_some() && summary.kappa.is_none());
         }
     }
+}
+
+#[test]
+fn weights_of_ones_own_on_a_directed_overlay_need_no_balance() {
+    /// Half of what a node hears from the first that sends to it, or of what it sends to in place of that.
+    struct Half {
+        backwards: bool,
+    }
+    impl OwnWeights for Half {
+        fn matrix(
+            &self,
+            overlay: &Overlay,
+            _rng: &mut ChaCha8Rng,
+        ) -> Result<MixingMatrix, TopologyError> {
+            let row = |node: usize| {
+                let heard = match self.backwards {
+                    false => overlay.neighbours(node),
+                    true => overlay.listeners(node),
+                };
+                let first = *heard.iter().next().expect("a cycle");
+                vec![(node as u32, 0.5), (first, 0.5)]
+            };
+            MixingMatrix::from_rows(overlay.nodes(), (0..overlay.nodes()).map(row).collect())
+        }
+
+        fn suit_directed(&self) -> bool {
+            true
+        }
+    }
+    let overlay = Overlay::directed(3, [(0, 1), (1, 2), (2, 0)]).unwrap();
+    let of = |backwards| {
+        let part: Arc<dyn OwnWeights> = Arc::new(Half { backwards });
+        Weights::Own(OwnPart::new("half", "", Arc::new(()), part)).matrix(&overlay)
+    };
+    let uniform = Weights::Uniform(Uniform {}).matrix(&overlay).unwrap();
+    let row = |matrix: &MixingMatrix| matrix.row(1).collect::<Vec<_>>();
+    assert_eq!(row(&of(false).unwrap()), row(&uniform));
+    assert_eq!(
+        of(true).unwrap_err().to_string(),
+        "half: row 0 has a weight for node 1, which does not send to it"
+    );
 }
 
 #[test]
