@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import meshfold as mf
+from meshfold import _own
 
 from conftest import required
 from own_models import is_there
@@ -24,7 +25,7 @@ def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture
     blocks = blocks_of(PAGE)
     assert len(blocks) == 6
     names: dict[str, object] = {}
-    before = dict(mf._own.METHODS)
+    before = dict(_own.METHODS)
     try:
         for block in blocks:
             exec(compile(block, str(PAGE), "exec"), names)
@@ -33,8 +34,8 @@ def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture
                 runs = names[call]()  # type: ignore[operator]
                 assert all(run.is_finished for run in runs)
     finally:
-        mf._own.METHODS.clear()
-        mf._own.METHODS.update(before)
+        _own.METHODS.clear()
+        _own.METHODS.update(before)
     told = capsys.readouterr().out
     assert "gamma=0.1" in told and "matchings" in told
 
