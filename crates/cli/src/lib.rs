@@ -8,34 +8,24 @@
 //! }
 //! ```
 //!
-//! Each command is a function in its own file under `commands`. What it prints for people goes to standard output as a
-//! table, or with `--json` as one object per line; progress and errors go to standard error. Exit codes: 0 done, 1 a run
-//! or a download failed, 2 what was asked for cannot be done, 75 asked to end by the system, 130 interrupted.
+//! The commands are in the crate `meshfold-commands`, which leaves the allocator to whoever calls it.
 
 mod allocator;
-mod arguments;
-mod command_line;
-mod commands;
-mod dispatch;
-mod failure;
-mod figures;
-mod http;
-mod interruption;
-mod json_lines;
-mod lambda;
-mod length;
-mod progress;
-mod ranks;
-mod selection;
-mod signals;
-mod sweep;
-mod table;
-mod terminal;
-mod wrapping;
 
-pub use dispatch::program;
+use std::process::ExitCode;
+
+use meshfold_commands::Start;
+
 pub use meshfold_experiment::Own;
 pub use {
     meshfold_algorithms as algorithms, meshfold_data as data, meshfold_engine as engine,
     meshfold_topology as topology,
 };
+
+/// The program, with the arguments of this process: configurations may name the parts of `own`.
+///
+/// It takes mimalloc as the allocator of the process.
+pub fn program(own: Own) -> ExitCode {
+    allocator::return_memory_soon();
+    ExitCode::from(meshfold_commands::program(&own, &Start::of_executable()))
+}

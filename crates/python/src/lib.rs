@@ -1,8 +1,9 @@
 //! The compiled part of the Python package `meshfold`.
 //!
 //! `run` carries out an experiment as the program does: the same runs, with the same ids, records and bits. `Recorded`
-//! holds runs that have been read from their folders. What Python's users see is in `python/meshfold`, which calls these.
-//! All work is done detached from the interpreter, so that other Python threads go on.
+//! holds runs that have been read from their folders. `program` is the program itself.
+//! What Python's users see is in `python/meshfold`, which calls these. All work is done detached from the interpreter, so that other Python
+//! threads go on.
 
 /// The documentation of a compiled class or method, from the package's type stub.
 macro_rules! documented {
@@ -21,6 +22,7 @@ mod gate;
 mod host;
 mod own;
 mod plotted;
+mod program;
 mod recorded;
 mod running;
 mod threads;
@@ -53,6 +55,8 @@ mod _meshfold {
     use crate::plotted::PyFigure;
     #[pymodule_export]
     use crate::plotted::plot;
+    #[pymodule_export]
+    use crate::program::program;
     #[pymodule_export]
     use crate::recorded::Recorded;
     #[pymodule_export]

@@ -92,7 +92,7 @@ impl Request {
             device,
             results: self.results.clone(),
             again: self.again,
-            commit: option_env!("MESHFOLD_COMMIT").map(str::to_owned),
+            commit: meshfold_commands::COMMIT.map(str::to_owned),
         };
         let at_once = self
             .at_once

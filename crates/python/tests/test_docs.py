@@ -9,6 +9,7 @@ import pytest
 
 import meshfold as mf
 import meshfold.methods
+from meshfold import _own
 
 from conftest import required
 from own_models import is_there
@@ -25,7 +26,7 @@ def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture
     blocks = blocks_of(PAGE)
     assert len(blocks) == 9
     names: dict[str, object] = {}
-    before = dict(mf._own.METHODS)
+    before = dict(_own.METHODS)
     try:
         for block in blocks:
             exec(compile(block, str(PAGE), "exec"), names)
@@ -34,8 +35,8 @@ def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture
                 runs = names[call]()  # type: ignore[operator]
                 assert all(run.is_finished for run in runs)
     finally:
-        mf._own.METHODS.clear()
-        mf._own.METHODS.update(before)
+        _own.METHODS.clear()
+        _own.METHODS.update(before)
     told = capsys.readouterr().out
     assert "gamma=0.1" in told and "matchings" in told and "warm restarts" in told
 
@@ -66,4 +67,4 @@ def test_the_page_on_published_methods_runs_and_names_all(capsys: pytest.Capture
     attacks = {"attack", "attackers", "strength", "judged_every"}
     named = {name: set(re.findall(r"`(\w+)`", keys)) | (attacks if "those of attacks" in keys else set()) for name, keys in rows}
     classes = [getattr(mf.methods, name) for name in mf.methods.__all__]
-    assert named == {kind.name: set(mf._own.keys_of(kind)) for kind in classes}
+    assert named == {kind.name: set(_own.keys_of(kind)) for kind in classes}

@@ -357,7 +357,7 @@ def test_a_version_that_is_given_stays(imports: Imports) -> None:
     train = imports(train=program)
     assert train.Mine.version == train.Mine().version == "5"
     assert len(train.Derived.version) == 12, "it is not inherited"
-    assert {"name": "mine", "version": "5", "class": train.Mine} in mf._own.classes()
+    assert {"name": "mine", "version": "5", "class": train.Mine} in mf._own.classes("mine")
 
 
 def test_a_helper_that_is_defined_anew_changes_the_version_at_once(imports: Imports) -> None:

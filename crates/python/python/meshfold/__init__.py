@@ -4,63 +4,25 @@
 Both return `Runs`, whose `metrics()` and `clients()` are Arrow tables.
 """
 
-from meshfold import callbacks
-from meshfold._comparison import Comparison
-from meshfold._errors import (
-    ConfigError,
-    DataError,
-    DeviceError,
-    MeshfoldError,
-    MeshfoldWarning,
-    ResultsError,
-    RunFailed,
-)
-from meshfold._meshfold import VERSION as __version__
-from meshfold._meshfold import Figure, Mixing, Part, Round, Stack, Table
-from meshfold._jax_models import jax_model
-from meshfold._learning_rates import learning_rate
-from meshfold._models import model
-from meshfold._overlays import overlay
-from meshfold._own import KeyFault, Method
-from meshfold._parts import dataset, partition, weights
-from meshfold._run import plan, run
-from meshfold._run_info import RunInfo
-from meshfold._runs import Overlay, Partition, Run, Runs, read
-from meshfold._torch_models import torch_model
+# What the package offers is imported when it is first asked for: the command `meshfold` starts without NumPy.
 
-__all__ = [
-    "Comparison",
-    "ConfigError",
-    "DataError",
-    "DeviceError",
-    "Figure",
-    "KeyFault",
-    "MeshfoldError",
-    "MeshfoldWarning",
-    "Method",
-    "Mixing",
-    "Overlay",
-    "Part",
-    "Partition",
-    "ResultsError",
-    "Round",
-    "Run",
-    "RunFailed",
-    "RunInfo",
-    "Runs",
-    "Stack",
-    "Table",
-    "__version__",
-    "callbacks",
-    "dataset",
-    "jax_model",
-    "learning_rate",
-    "model",
-    "overlay",
-    "partition",
-    "plan",
-    "read",
-    "run",
-    "torch_model",
-    "weights",
-]
+#: Type checkers take it for true, as that of `typing`, which is not imported as it takes long.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from meshfold._public import *
+    from meshfold._public import __all__ as __all__
+else:
+
+    def __getattr__(name):
+        if name in ("__all__", "__version__") or not name.startswith("_"):
+            from importlib import import_module
+
+            public = import_module("meshfold._public")
+            globals().update({known: getattr(public, known) for known in public.__all__}, __all__=public.__all__)
+            if name in globals():
+                return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *__getattr__("__all__")})

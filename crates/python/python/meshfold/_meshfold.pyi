@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -444,6 +444,14 @@ def compare(
 ) -> tuple[Table, str, str, list[str]]: ...
 def plan(request: Mapping[str, Any]) -> tuple[Table, list[str]]: ...
 def plot(recorded: Recorded, places: Sequence[int], request: Mapping[str, Any]) -> Figure: ...
+def program(arguments: Sequence[str], command: Sequence[str]) -> NoReturn:
+    """The program with these arguments: it ends the process, with the program's exit code.
+
+    Args:
+        arguments: what follows the name of the program.
+        command: what starts the program again if arguments follow, for scripts that `meshfold submit` writes.
+    """
+
 def run(
     request: Mapping[str, Any],
     planned: Callable[[list[dict[str, Any]], list[str]], None],

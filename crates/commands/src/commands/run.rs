@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
             device,
             results: arguments.results.clone(),
             again: arguments.again,
-            commit: option_env!("MESHFOLD_COMMIT").map(str::to_owned),
+            commit: crate::COMMIT.map(str::to_owned),
         },
         quiet: arguments.quiet,
     };

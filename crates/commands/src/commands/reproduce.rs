@@ -86,7 +86,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         device: arguments.device.open()?,
         results: arguments.results.clone(),
         again: false,
-        commit: option_env!("MESHFOLD_COMMIT").map(str::to_owned),
+        commit: crate::COMMIT.map(str::to_owned),
     };
     let planning = Planning {
         device: &options.device,

@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 
 use meshfold_data::DataError;
 use meshfold_engine::EngineError;
@@ -60,7 +59,7 @@ impl Failure {
     }
 
     /// Says what is wrong on standard error and returns the exit code.
-    pub(crate) fn tell(&self) -> ExitCode {
+    pub(crate) fn tell(&self) -> u8 {
         if let Self::Refused(report) | Self::Broken(report) = self {
             terminal::line(&format!("{report:?}"));
         }
@@ -74,13 +73,13 @@ impl Failure {
             };
             terminal::line(&format!("{} mistakes{more}", reports.len()));
         }
-        ExitCode::from(match self {
+        match self {
             Self::Refused(_) | Self::Mistakes(_) => 2,
             Self::Broken(_) | Self::Incomplete => 1,
             Self::Interrupted => 130,
             Self::Stopped => TRY_AGAIN,
             Self::Unread | Self::OfRankZero => 0,
-        })
+        }
     }
 }
 

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use super::SubmitArguments;
 use super::packing::JobArray;
 use crate::failure::{Failure, TRY_AGAIN};
+use crate::start::Start;
 
 /// What all scripts of a submission have in common.
 pub(super) struct Script<'a> {
     arguments: &'a SubmitArguments,
-    /// The program.
-    program: PathBuf,
+    /// The command that starts the program, as words of the shell.
+    program: String,
     /// The name of the experiment.
     name: &'a str,
     /// Where its runs lie.
@@ -41,13 +42,16 @@ impl<'a> Script<'a> {
     /// [`Failure::Refused`] if the path of this program is not known.
     pub(super) fn new(
         arguments: &'a SubmitArguments,
+        start: &Start,
         name: &'a str,
         experiment: &'a Path,
         folder: &'a Path,
     ) -> Result<Self, Failure> {
         let unknown = |error| Failure::refused(format_args!("this program's own path: {error}"));
-        let program = std::env::current_exe().map_err(unknown)?;
-        let mut run = format!("{} run", quoted(program.as_os_str()));
+        let words = start.command().map_err(unknown)?;
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let program = words.join(" ");
+        let mut run = format!("{program} run");
         let mut word = |word: &OsStr| {
             run.push(' ');
             run.push_str(&quoted(word));
@@ -163,7 +167,7 @@ impl<'a> Script<'a> {
             ),
             "--ntasks=1".to_owned(),
         ]);
-        let program = quoted(self.program.as_os_str());
+        let program = &self.program;
         let experiment = quoted(self.experiment.as_os_str());
         writeln!(
             script,

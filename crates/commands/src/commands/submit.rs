@@ -23,6 +23,7 @@ use self::script::{Script, absolute};
 use crate::arguments::ExperimentArguments;
 use crate::commands::status::{Run, Standing, of_plans};
 use crate::failure::Failure;
+use crate::start::Start;
 use crate::terminal;
 
 #[derive(Debug, Args)]
@@ -90,7 +91,7 @@ pub(crate) struct SubmitArguments {
 /// # Errors
 /// [`Failure::Refused`] if the experiment cannot be planned or there is no scheduler; [`Failure::Broken`] if the scheduler
 /// takes only a part of the jobs, or the scripts cannot be written.
-pub(crate) fn submit(arguments: &SubmitArguments, own: &Own) -> Result<(), Failure> {
+pub(crate) fn submit(arguments: &SubmitArguments, own: &Own, start: &Start) -> Result<(), Failure> {
     let source = arguments.experiment.source()?.with_own(own.clone());
     let folder = arguments.experiment.data.folder_for(&source)?;
     let plans = plan_elsewhere(None, &source, &folder)?;
@@ -121,7 +122,7 @@ pub(crate) fn submit(arguments: &SubmitArguments, own: &Own) -> Result<(), Failu
             folder_of_its_own(&above, &place).map_err(|error| Failure::unwritten(&above, error))?
         }
     };
-    let script = Script::new(arguments, name, &experiment, &folder)?;
+    let script = Script::new(arguments, start, name, &experiment, &folder)?;
     match arguments.dry_run {
         true => show(&script, &arrays, &packing),
         false => hand_in(&script, &arrays, &packing, &folder),

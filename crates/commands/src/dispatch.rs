@@ -1,7 +1,5 @@
 //! From arguments to commands.
 
-use std::process::ExitCode;
-
 use clap::{CommandFactory, Parser};
 use meshfold_experiment::Own;
 
@@ -10,25 +8,29 @@ use crate::commands::{
     churn, completions, data, devices, figure, manage, overlay, partition, plan, report, reproduce,
     run, settings, speedup, status, submit, tabulate, tensorboard, watch,
 };
-use crate::{allocator, signals, terminal};
+use crate::start::Start;
+use crate::{signals, terminal};
 
-/// The program, with the arguments of this process: configurations may name the parts of `own`.
+/// Does what the arguments of `start` ask for, and returns the exit code. Configurations may name the parts of `own`.
 ///
-/// It takes mimalloc as the allocator of the process.
-pub fn program(own: Own) -> ExitCode {
-    allocator::return_memory_soon();
-    let line = CommandLine::parse();
+/// It is the whole work of a process: it sets what becomes of panics, of errors and of the log. Where nothing is to be done, as after
+/// `--help`, and where it is told to end at once, the process ends without a return.
+///
+/// # Panics
+/// If this process called it before, or hears the log of `tracing` otherwise.
+pub fn program(own: &Own, start: &Start) -> u8 {
+    let line = CommandLine::parse_from(start.arguments());
     terminal::prepare(line.verbose);
     signals::outlive_file_size_limit();
     let done = match &line.command {
-        Command::Run(arguments) => run::run(arguments, &own),
-        Command::Submit(arguments) => submit::submit(arguments, &own),
-        Command::Status(arguments) => status::status(arguments, &own),
-        Command::Plan(arguments) => plan::plan(arguments, &own),
-        Command::Overlay(arguments) => overlay::overlay(arguments, &own),
-        Command::Speedup(arguments) => speedup::speedup(arguments, &own),
+        Command::Run(arguments) => run::run(arguments, own),
+        Command::Submit(arguments) => submit::submit(arguments, own, start),
+        Command::Status(arguments) => status::status(arguments, own),
+        Command::Plan(arguments) => plan::plan(arguments, own),
+        Command::Overlay(arguments) => overlay::overlay(arguments, own),
+        Command::Speedup(arguments) => speedup::speedup(arguments, own),
         Command::Churn(arguments) => churn::churn(arguments),
-        Command::Partition(arguments) => partition::partition(arguments, &own),
+        Command::Partition(arguments) => partition::partition(arguments, own),
         Command::Settings(arguments) => settings::settings(arguments),
         Command::Data(command) => data::data(command),
         Command::Devices(arguments) => devices::devices(arguments),
@@ -44,7 +46,7 @@ pub fn program(own: Own) -> ExitCode {
         }
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => failure.tell(),
     }
 }

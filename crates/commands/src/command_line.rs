@@ -24,7 +24,12 @@ use crate::commands::watch::WatchArguments;
 
 /// Simulate decentralized federated learning, with the models of all clients in one array.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "meshfold",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
     pub(crate) command: Command,
