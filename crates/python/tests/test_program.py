@@ -196,6 +196,89 @@ def test_jobs_start_the_same_command(small: Experiment, command: list[str]) -> N
     assert [run.id for run in mf.run(small, progress=False)] == [plan["id"] for plan in mf.plan(small).to_polars().to_dicts()]
 
 
+METHODS = """
+import meshfold as mf
+
+class Quiet(mf.Method):
+    keep: float = 0.5
+
+    def round(self, models, round):
+        round.train(models)
+        round.send(models)
+        models.mix(round.mixing)
+"""
+
+
+@pytest.fixture
+def own(experiment: Experiment) -> Experiment:
+    """The four short runs with a method of one's own, also as a file; the method is in `parts/mine.py`."""
+    algorithm = {"own": {"name": "quiet", "keep": 0.25, "batch_size": 20, "learning_rate": 0.1}}
+    own = {**experiment, "algorithm": algorithm}
+    Path("own.yaml").write_text(json.dumps(own))
+    Path("parts").mkdir()
+    Path("parts/mine.py").write_text(METHODS)
+    return own
+
+
+@pytest.mark.parametrize("given", [["--import", "parts/mine.py"], ["--import=parts.mine"]])
+def test_methods_are_imported(own: Experiment, command: list[str], given: list[str]) -> None:
+    code, out, told = said([*command, *given], "run", "own.yaml", "--results", "theirs", "--json", "--quiet")
+    assert code == 0, told
+    script = "from parts.mine import mf; print(*[run.id for run in mf.run('own.yaml', progress=False)])"
+    code, ids, told = said([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": f".:{os.environ.get('PYTHONPATH', '')}"})
+    assert code == 0, told
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ids.split()
+    for id in ids.split():
+        assert records(Path("theirs/small") / id) == records(Path("runs/small") / id)
+
+
+def test_published_methods_need_no_import(own: Experiment, command: list[str]) -> None:
+    chosen = ["run", "own.yaml", "--set", "algorithm.own={name: choco_sgd, batch_size: 20, learning_rate: 0.1}"]
+    code, out, told = said(command, *chosen, "--json", "--quiet")
+    own["algorithm"] = {"own": {"name": "choco_sgd", "batch_size": 20, "learning_rate": 0.1}}
+    assert code == 0, told
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [plan["id"] for plan in mf.plan(own).to_polars().to_dicts()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--import"], "--import needs a module of Python, or a file"),
+        (["--import", "nothing_here", "plan", "own.yaml"], "--import nothing_here: there is no such module"),
+        (["--import", "parts/other.py", "plan", "own.yaml"], "other.py: there is no such module"),
+        (["plan", "own.yaml"], "this program has no method of its own named `quiet`"),
+        (["--import", "parts/mine.py", "plan", "own.yaml", "--set", "algorithm.own.keep=much"], "needed a number"),
+    ],
+)
+def test_methods_that_cannot_be_are_refused(own: Experiment, command: list[str], arguments: list[str], words: str) -> None:
+    code, _, told = said(command, *arguments)
+    assert code == 2 and words in " ".join(told.replace("│", "").split()) and "Traceback" not in told
+
+
+def test_a_method_that_fails_says_where(own: Experiment, command: list[str]) -> None:
+    Path("parts/mine.py").write_text(METHODS.replace("round.send(models)", "models.nothing()"))
+    code, _, told = said([*command, "--import", "parts/mine.py"], "run", "own.yaml", "--set", "sweep=null", "--no-report")
+    assert code == 1 and "in round 1" in told and "models.nothing()" in told
+
+
+@on_posix
+def test_ctrl_c_ends_methods_of_ones_own_after_their_round(own: Experiment, command: list[str]) -> None:
+    Path("long.yaml").write_text(LONG.replace("{dfedavgm: {local: {steps: 20}, ", "{own: {name: quiet, local: {steps: 20}, "))
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen([*command, "--import", "parts/mine.py", "run", "long.yaml", "--no-report"], stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, heard)
+    wait_for(lambda: any(len(file.read_text().splitlines()) >= 10 for file in Path("runs").glob("long/*/metrics.jsonl")))
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130 and "stopping after this round" in told and "Traceback" not in told
+
+
+def test_jobs_import_methods_again(own: Experiment, command: list[str]) -> None:
+    code, out, told = said([*command, "--import", "parts/mine.py"], "submit", "own.yaml", "--dry-run")
+    assert code == 0, told
+    assert f"--import {Path('parts/mine.py').absolute()} run" in out
+
+
 def test_it_starts_without_numpy(command: list[str]) -> None:
     code, _, told = said([sys.executable, "-X", "importtime", "-m", "meshfold"], "--version")
     imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
@@ -209,7 +292,7 @@ def test_bugs_are_told_as_the_programs(small: Experiment) -> None:
 import meshfold as mf
 from meshfold._meshfold import program
 mf.plan("small.yaml")
-program(["devices"], [])
+program(["devices"], [], [])
 """
     code, _, told = said([sys.executable, "-c", script])
     assert code == 101 and "met a bug" in told and "Traceback" not in told

@@ -444,12 +444,13 @@ def compare(
 ) -> tuple[Table, str, str, list[str]]: ...
 def plan(request: Mapping[str, Any]) -> tuple[Table, list[str]]: ...
 def plot(recorded: Recorded, places: Sequence[int], request: Mapping[str, Any]) -> Figure: ...
-def program(arguments: Sequence[str], command: Sequence[str]) -> NoReturn:
+def program(arguments: Sequence[str], command: Sequence[str], classes: Sequence[Mapping[str, object]]) -> NoReturn:
     """The program with these arguments: it ends the process, with the program's exit code.
 
     Args:
         arguments: what follows the name of the program.
         command: what starts the program again if arguments follow, for scripts that `meshfold submit` writes.
+        classes: the methods that configurations may name, with name, version and class.
     """
 
 def run(

@@ -261,11 +261,12 @@ def _is_published(cls: type[Method]) -> bool:
     return cls.__module__.startswith("meshfold.methods.")
 
 
-def classes(words: str) -> list[dict[str, Any]]:
-    """All methods that have been defined, and the published ones. Those that the experiment `words` does not name get no version."""
+def classes(words: str | None = None) -> list[dict[str, Any]]:
+    """All methods that have been defined, and the published ones. If `words` of the experiment are given, those that it does not name get
+    no version, which would take a while."""
     importlib.import_module("meshfold.methods")
     return [
         # JSON has other letters for those beyond ASCII.
-        {"name": name, "version": method.version if name in words or not name.isascii() else "", "class": method}
+        {"name": name, "version": method.version if words is None or name in words or not name.isascii() else "", "class": method}
         for name, method in METHODS.items()
     ]
