@@ -94,18 +94,19 @@ def test_dfed_alt(private: str | list[str], frozen: tuple[int, int]) -> None:
     def step(x: Array, number: int) -> Array:
         h = x.copy()
         for i in range(CLIENTS):
-            for _ in range(2):
-                h[i] -= RATE * own * gradient(h[i], i)
-            h[i] -= RATE * (1 - own) * gradient(h[i], i)
+            for moving, steps in ((own, 3), (1 - own, 2)):
+                velocity = np.zeros((7, 3))
+                for _ in range(steps):
+                    velocity = 0.5 * velocity + moving * gradient(h[i], i)
+                    h[i] -= RATE * velocity
         return np.array([own * h[i] + (1 - own) * mean_over(ring(i), h) for i in range(CLIENTS)])
 
-    run = run_of("dfed_alt", private=private, private_steps=2)
+    run = run_of("dfed_alt", private=private, private_steps=3, momentum=0.5, local={"steps": 2})
     close(unpacked(run.models()), transcription(step))
     assert traffic(run)[1] == 7 * 16 * 4 * int((1 - own).sum())
 
 
 def test_dfed_alt_keeps_the_last_layer_with_its_bias() -> None:
-    """Momentum stays within a phase; a model with two layers shares the first."""
     base = {**experiment("dfed_alt", momentum=0.9, local={"steps": 2}), "model": {"mlp": {"hidden": [5]}}}
     (run,) = mf.run(base, progress=False)
     assert traffic(run)[1] == 7 * 16 * 4 * (6 * 5 + 5)
@@ -261,6 +262,7 @@ def test_chebyshev_gossip_is_the_polynomial_of_chebyshev() -> None:
     assert distances[0] < 0.5 * distances[1]
 
 
+@pytest.mark.filterwarnings("ignore:transcribed. not every overlay")
 def test_chebyshev_gossip_needs_symmetric_weights() -> None:
     with pytest.raises(mf.RunFailed, match="chebyshev: the weights of the overlay are not symmetric"):
         mf.run(experiment("muffliato", chebyshev=True, topology="one_peer"), progress=False)
@@ -312,6 +314,11 @@ def test_squarm_sgd() -> None:
     # 8 of 21 numbers, each with its index, to two neighbours.
     assert traffic(run) == (2 * sum(senders), 2 * sum(senders) * 8 * 8)
     assert run.metrics().to_polars()["own.sending"][1:].to_list() == [count / CLIENTS for count in senders]
+
+
+def test_absent_clients_are_not_among_those_that_could_send() -> None:
+    run = run_of("squarm_sgd", threshold=0, failures=[{"clients": {"list": [3]}}])
+    assert run.metrics().to_polars()["own.sending"][1:].to_list() == [1.0] * 7
 
 
 @pytest.mark.parametrize("compression", ["top_k", "qsgd", "none"])

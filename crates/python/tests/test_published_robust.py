@@ -17,7 +17,8 @@ import meshfold.methods
 
 #: An overlay of degrees 1 to 5, whose weights are unequal.
 EDGES = [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5), (4, 6), (5, 6), (6, 7)]
-ATTACKERS = (1, 4)
+#: They are neighbours.
+ATTACKERS = (1, 3)
 ROBUST = ["clipped_gossip", "ios", "bridge", "coordinate_median", "krum", "balance"]
 #: The keys that a method has no default for.
 NEEDED: dict[str, dict[str, Any]] = {"balance": {"horizon": 7}}

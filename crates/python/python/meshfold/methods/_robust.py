@@ -62,6 +62,7 @@ class RobustAveraging:
     Attackers train and average as honest clients do, and do not lie to one another. They may cut honest clients off from each other: the
     overlay is not mended. The deviation of `alie` is that of a sample (n - 1), and 0 where R_i is i alone. `dissensus` goes by the weights
     of the overlay, whatever the rule does with them. Clients without neighbours in a round, such as absent ones, keep their models.
+    Flipped labels are no attack here: give clients such data, and list them as `attackers` with `attack: none`.
 
     Each round records `honest_accuracy`, on the test examples, of the honest clients that take part, `honest_accuracy_worst`, that of the
     worst of them, and `honest_consensus`, their distance from their mean.

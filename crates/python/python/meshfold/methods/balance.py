@@ -45,7 +45,9 @@ class Balance(RobustAveraging, mf.Method):
             raise mf.KeyFault.value("kappa", "a number of at least 0")
 
     def average(self, received: Received, round: mf.Round) -> Rows:
-        radius = self.gamma * np.exp(-self.kappa * (round.number - 1) / self.horizon) * np.linalg.norm(received.own)
+        # The norm of one vector by NumPy has bits that depend on the number of threads.
+        norm = np.sqrt(np.square(received.own).sum())
+        radius = norm * self.gamma * np.exp(-self.kappa * (round.number - 1) / self.horizon)
         accepted = received.models[np.linalg.norm(received.models - received.own, axis=1) <= radius]
         if len(accepted) == 0:
             return received.own

@@ -37,4 +37,4 @@ class Ios(RobustAveraging, mf.Method):
         for _ in range(min(self.assumed, len(trusted))):
             distances = np.linalg.norm(received.models[trusted] - received.mean(trusted), axis=1)
             trusted = np.delete(trusted, distances.argmax())
-        return received.mean(trusted)
+        return received.mean(trusted) if len(trusted) > 0 else received.own
