@@ -94,14 +94,14 @@ def test_graphs_of_all_kinds_say_who_sends_to_whom(experiment: Experiment) -> No
 def test_a_method_sees_who_sends_to_whom(experiment: Experiment) -> None:
     seen: dict[str, Any] = {}
 
-    class Looks(mf.Method):
+    class Hears(mf.Method):
         def round(self, models: mf.Stack, round: mf.Round) -> None:
             before = models.numpy().copy()
             models.mix(round.mixing)
             seen.update(weights=round.mixing.numpy(), edges=round.edges, directed=round.directed, before=before, after=models.numpy())
             round.send(models)
 
-    run = one({**experiment, "start": "independent", "rounds": 1}, GRAPH, "looks", evaluate={"every": 1})
+    run = one({**experiment, "start": "independent", "rounds": 1}, GRAPH, "hears", evaluate={"every": 1})
     weights, before, after = seen["weights"], seen["before"], seen["after"]
     assert seen["directed"] and sorted(map(tuple, seen["edges"].tolist())) == sorted(ARCS)
     assert weights[1, 0] == 0.5 and weights[0, 1] == 0, "node 1 hears node 0"
