@@ -168,7 +168,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits() -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_the_script_of_a_job_saves_its_runs_when_it_is_told_to_end() -> None:
     page = (Path(__file__).parents[3] / "docs" / "cluster.md").read_text()
-    (script,) = (block.split("```")[0] for block in page.split("```python\n")[1:])
+    methods, script = (block.split("```")[0] for block in page.split("```python\n")[1:])
     experiment = {
         "name": "job", "dataset": {"glyphs": {"train": 600, "test": 100}}, "partition": {"shards": {"clients": 10}},
         "topology": "ring", "model": "logistic", "rounds": 1_000_000, "evaluate": {"every": 10}, "checkpoint": {},
@@ -176,6 +176,7 @@ def test_the_script_of_a_job_saves_its_runs_when_it_is_told_to_end() -> None:
         "sweep": {"grid": {"seed": list(range(16))}},
     }
     Path("sweep.yaml").write_text(json.dumps(experiment))
+    Path("my_methods.py").write_text(methods)
     Path("train.py").write_text(script)
     job = subprocess.Popen([sys.executable, "train.py"], env={**os.environ, "SLURM_ARRAY_TASK_ID": "15"})
     while not any(file.stat().st_size for file in Path("runs/job").glob("*/metrics.jsonl")):
