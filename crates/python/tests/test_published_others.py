@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from test_published import RATE, close
 from transcribed import (
     CLIENTS,
@@ -314,6 +315,60 @@ def test_squarm_sgd() -> None:
     # 8 of 21 numbers, each with its index, to two neighbours.
     assert traffic(run) == (2 * sum(senders), 2 * sum(senders) * 8 * 8)
     assert run.metrics().to_polars()["own.sending"][1:].to_list() == [count / CLIENTS for count in senders]
+
+
+STEPS: list[NDArray[np.uint32]] = []
+
+
+class Watched(mf.methods.SquarmSgd):
+    """SQuARM-SGD that tells how many steps each client makes."""
+
+    name = "watched_squarm"
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        STEPS.append(round.local_steps)
+        super().round(models, round)
+
+
+def test_momentum_of_squarm_sgd_stands_still_for_clients_that_have_made_their_steps() -> None:
+    STEPS.clear()
+    keys: dict[str, Any] = {"threshold": 0, "compression": "none", "gamma": 1, "momentum": 0.5, "local": {"steps": 3}}
+    run = run_of("watched_squarm", stragglers={"share": 0.5, "policy": "partial"}, **keys)
+    assert len(STEPS) == 7 and {1, 3} <= {int(count) for steps in STEPS for count in steps}
+    velocity = np.zeros((CLIENTS, 7, 3))
+
+    def step(x: Array, number: int) -> Array:
+        h = x.copy()
+        for i in range(CLIENTS):
+            for _ in range(STEPS[number - 1][i]):
+                slope = gradient(h[i], i)
+                velocity[i] = 0.5 * velocity[i] + slope
+                h[i] -= RATE * (0.5 * velocity[i] + slope)
+        return np.array([mean_over(ring(i), h) for i in range(CLIENTS)])
+
+    close(unpacked(run.models()), transcription(step))
+
+
+COPIES: list[tuple[NDArray[np.bool_], set[int]]] = []
+
+
+class WatchedChoco(mf.methods.ChocoSgd):
+    """CHOCO-SGD that tells whose copies move, and who sends."""
+
+    name = "watched_choco"
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        before = self.copies.copy()
+        super().round(models, round)
+        senders = round.edges[:, 0] if round.directed else round.edges
+        COPIES.append(((self.copies - before).norms() > 0, set(senders.ravel().tolist())))
+
+
+def test_copies_of_clients_that_only_receive_stay() -> None:
+    COPIES.clear()
+    run_of("watched_choco", stragglers={"share": 0.5, "policy": "receive"})
+    for moved, senders in COPIES:
+        assert 0 < len(senders) < CLIENTS and set(np.flatnonzero(moved).tolist()) == senders
 
 
 def test_absent_clients_are_not_among_those_that_could_send() -> None:

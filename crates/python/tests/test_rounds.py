@@ -61,43 +61,18 @@ def test_there_must_be_mini_batches_to_take_again(experiment: Experiment) -> Non
     assert len(act(experiment, never, rounds=2)) == 2
 
 
-class Storm(mf.Method):
-    """GT-HSGD (Xin et al., 2021, Algorithm 1): gradient tracking with recursive gradients on one mini-batch at two models."""
-
-    beta: float = 0.1
-
-    def start(self, models: mf.Stack) -> None:
-        self.before = models.copy()
-        self.estimate = models.zeros_like()
-        self.tracker = models.zeros_like()
-
-    def round(self, models: mf.Stack, round: mf.Round) -> None:
-        estimate, rates = round.gradients(models)
-        if round.number > 1:
-            earlier, _ = round.gradients(self.before, same_batches=True)
-            estimate.add_scaled(self.estimate - earlier, 1 - self.beta)
-        self.tracker += estimate - self.estimate
-        self.estimate = estimate
-        round.send(self.tracker)
-        self.tracker.mix(round.mixing)
-        self.before = models.copy()
-        models.add_scaled(self.tracker, -rates)
-        round.send(models)
-        models.mix(round.mixing)
-
-
 def test_recursive_gradients_on_whole_shards_are_gradients(experiment: Experiment) -> None:
     keys = {"batch_size": "full", "learning_rate": 0.5}
-    storm = records_of(with_algorithm(experiment, "storm", **keys))
+    recursive = records_of(with_algorithm(experiment, "gt_hsgd", **keys))
     plain = records_of(with_algorithm(experiment, "plain_tracking", **keys))
-    assert storm[-1]["train_loss"] is not None
-    for mine, other in zip(storm, plain, strict=True):
+    assert recursive[-1]["train_loss"] is not None
+    for mine, other in zip(recursive, plain, strict=True):
         assert mine["test_accuracy"]["mean"] == pytest.approx(other["test_accuracy"]["mean"], abs=0.005)
         assert mine["consensus_distance"] == pytest.approx(other["consensus_distance"], rel=1e-3)
 
 
 class PlainTracking(mf.Method):
-    """What `Storm` is on whole shards: the recursion leaves the gradients themselves."""
+    """What GT-HSGD is on whole shards: the recursion leaves the gradients themselves."""
 
     def start(self, models: mf.Stack) -> None:
         self.gradient = models.zeros_like()
@@ -114,7 +89,7 @@ class PlainTracking(mf.Method):
 
 
 def test_a_run_with_mini_batches_taken_again_goes_on_with_the_same_bits(experiment: Experiment) -> None:
-    long = {**with_algorithm(experiment, "storm", batch_size=7), "rounds": 20, "checkpoint": {"every": 5}}
+    long = {**with_algorithm(experiment, "gt_hsgd", batch_size=7), "rounds": 20, "checkpoint": {"every": 5}}
     with pytest.raises(Halt):
         mf.run(long, progress=False, callbacks=[halt_at(10)])
     (parts,) = mf.run(long, progress=False)

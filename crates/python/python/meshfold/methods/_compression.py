@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 import meshfold as mf
+
+
+def sending(round: mf.Round) -> NDArray[np.bool_]:
+    """Which clients send in this round, `[N]`: not those that take no part, nor stragglers that only receive."""
+    if not round.directed:
+        return round.alive
+    return round.alive & np.isin(np.arange(round.clients), round.edges[:, 0])
 
 
 class Compressed:
@@ -28,10 +38,29 @@ class Compressed:
             raise mf.KeyFault.value("bits", "a whole number from 2 to 24")
 
     def compressed(self, stack: mf.Stack, round: mf.Round) -> mf.Stack:
-        """C of each row of `stack`, `[R, P]`, in place; zeros in rows of clients that take no part, which send nothing."""
+        """C of each row of `stack`, `[R, P]`, in place; zeros in rows of clients that send nothing."""
         if self.compression == "top_k":
             stack.top_k(self.keep)
         elif self.compression == "qsgd":
             round.quantize(stack, self.bits)
-        stack *= round.alive
+        stack *= sending(round)
         return stack
+
+
+class CompressedGossip(Compressed):
+    """Compression, and averages over what neighbours know of each other.
+
+    Attributes:
+        gamma: the step of the averaging, above 0 and at most 1. The more is left out of messages, the smaller it must be.
+    """
+
+    gamma: float = 0.4
+
+    def check(self) -> None:
+        super().check()
+        if not 0 < self.gamma <= 1:
+            raise mf.KeyFault.value("gamma", "a number above 0 and at most 1")
+
+    def average(self, stack: mf.Stack, known: mf.Stack, round: mf.Round) -> None:
+        """`stack <- stack + gamma (W - I) known`, in place; both are `[R, P]`."""
+        stack.add_scaled(known.copy().mix(round.mixing) - known, self.gamma)

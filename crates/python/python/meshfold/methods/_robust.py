@@ -180,3 +180,18 @@ class RobustAveraging:
         round.record("honest_accuracy_worst", accuracies.min())
         apart = (judged - judged.mean().gather(np.zeros(len(judged), int))).norms()
         round.record("honest_consensus", np.sqrt(np.mean(apart**2)))
+
+
+class AssumesAttackers(RobustAveraging):
+    """A robust rule that is told how many attackers there may be around a client.
+
+    Attributes:
+        assumed: how many of the models that a client averages may be of attackers.
+    """
+
+    assumed: int = 1
+
+    def check(self) -> None:
+        super().check()
+        if self.assumed < 0:
+            raise mf.KeyFault.value("assumed", "a whole number of at least 0")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import meshfold as mf
-from meshfold.methods._compression import Compressed
+from meshfold.methods._compression import CompressedGossip
 
 
-class Beer(Compressed, mf.Method):
+class Beer(CompressedGossip, mf.Method):
     """BEER. H and G are what neighbours know of the models X and of the trackers V of each other, 0 at first; V begins as the gradient.
 
         V <- V + gamma (W - I) G + g(X) - g(X before)   # from the second round on
@@ -18,17 +18,11 @@ class Beer(Compressed, mf.Method):
 
     Source: Zhao et al., NeurIPS 2022 (arXiv 2201.13320), Algorithm 1. The lines stand in another order, so that a round takes one gradient.
 
-    Attributes, besides those of `Compressed`:
-        gamma: the step of the averaging, above 0 and at most 1.
+    Attributes: those of `CompressedGossip`.
     """
 
     stacks = 8
     gamma: float = 0.2
-
-    def check(self) -> None:
-        super().check()
-        if not 0 < self.gamma <= 1:
-            raise mf.KeyFault.value("gamma", "a number above 0 and at most 1")
 
     def start(self, models: mf.Stack) -> None:
         self.known_models = models.zeros_like()
@@ -47,10 +41,6 @@ class Beer(Compressed, mf.Method):
         self.average(models, self.known_models, round)
         models.add_scaled(self.tracker, -rates)
         self.tell(models, self.known_models, round)
-
-    def average(self, stack: mf.Stack, known: mf.Stack, round: mf.Round) -> None:
-        """Moves each row toward what is known of its neighbours."""
-        stack.add_scaled(known.copy().mix(round.mixing) - known, self.gamma)
 
     def tell(self, stack: mf.Stack, known: mf.Stack, round: mf.Round) -> None:
         """Sends the compressed difference to what is known."""

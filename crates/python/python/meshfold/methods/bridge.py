@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._robust import Received, RobustAveraging, Rows
+from meshfold.methods._robust import AssumesAttackers, Received, Rows
 
 
-class Bridge(RobustAveraging, mf.Method):
+class Bridge(AssumesAttackers, mf.Method):
     """BRIDGE with the trimmed mean, BRIDGE-T. Attacks are those of all robust methods.
 
     For each parameter, client i drops the b largest and the b smallest of the numbers that it received, and adds its own to the rest:
@@ -26,13 +26,6 @@ class Bridge(RobustAveraging, mf.Method):
     Attributes:
         assumed: b, how many neighbours of each client may attack.
     """
-
-    assumed: int = 1
-
-    def check(self) -> None:
-        super().check()
-        if self.assumed < 0:
-            raise mf.KeyFault.value("assumed", "a whole number of at least 0")
 
     def average(self, received: Received, round: mf.Round) -> Rows:
         degree = len(received.models)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import meshfold as mf
-from meshfold.methods._compression import Compressed
+from meshfold.methods._compression import CompressedGossip
 
 
-class ChocoSgd(Compressed, mf.Method):
+class ChocoSgd(CompressedGossip, mf.Method):
     """CHOCO-SGD. All neighbours of client i keep the same copy c_i of its model, so one stack holds all copies, 0 at first.
 
         h_i = x_i after the local steps
@@ -19,16 +19,8 @@ class ChocoSgd(Compressed, mf.Method):
     Source: Koloskova, Stich and Jaggi, ICML 2019 (arXiv 1902.00340), Algorithm 2; with local steps and momentum, Koloskova et al., ICLR
     2020 (arXiv 1907.09356).
 
-    Attributes, besides those of `Compressed`:
-        gamma: the step of the averaging, above 0 and at most 1. The more is left out of messages, the smaller it must be.
+    Attributes: those of `CompressedGossip`.
     """
-
-    gamma: float = 0.4
-
-    def check(self) -> None:
-        super().check()
-        if not 0 < self.gamma <= 1:
-            raise mf.KeyFault.value("gamma", "a number above 0 and at most 1")
 
     def start(self, models: mf.Stack) -> None:
         self.copies = models.zeros_like()
@@ -38,4 +30,4 @@ class ChocoSgd(Compressed, mf.Method):
         difference = self.compressed(models - self.copies, round)
         round.send(difference)
         self.copies += difference
-        models.add_scaled(self.copies.copy().mix(round.mixing) - self.copies, self.gamma)
+        self.average(models, self.copies, round)

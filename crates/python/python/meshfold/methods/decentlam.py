@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold.methods._momentum import Momentum
 from meshfold.methods._rates import inverse
 
 
-class DecentLam(mf.Method):
+class DecentLam(Momentum, mf.Method):
     """DecentLaM. m_i is the momentum of client i, 0 at first.
 
         d_i = (x_i - sum_j w_ij (x_j - rate g_j(x_j))) / rate
@@ -17,17 +18,11 @@ class DecentLam(mf.Method):
 
     Source: Yuan et al., ICCV 2021 (arXiv 2104.11981), Algorithm 2.
 
-    Attributes:
-        beta: the momentum, at least 0 and below 1.
+    Attributes: `beta`, that of `Momentum`.
     """
 
     name = "decentlam"
     stacks = 7
-    beta: float = 0.9
-
-    def check(self) -> None:
-        if not 0 <= self.beta < 1:
-            raise mf.KeyFault.value("beta", "a number of at least 0 and below 1")
 
     def start(self, models: mf.Stack) -> None:
         self.momentum_of_clients = models.zeros_like()
@@ -38,6 +33,5 @@ class DecentLam(mf.Method):
         round.send(mixed)
         mixed.mix(round.mixing)
         direction = (models - mixed) * inverse(rates)
-        # The momentum of clients that take no part stays as it is.
-        self.momentum_of_clients += (self.momentum_of_clients * (self.beta - 1) + direction) * round.alive
+        self.accumulate(self.momentum_of_clients, direction, round)
         models.add_scaled(self.momentum_of_clients, -rates)

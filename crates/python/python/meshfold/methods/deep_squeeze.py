@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import meshfold as mf
-from meshfold.methods._compression import Compressed
+from meshfold.methods._compression import CompressedGossip, sending
 
 
-class DeepSqueeze(Compressed, mf.Method):
+class DeepSqueeze(CompressedGossip, mf.Method):
     """DeepSqueeze. e_i is what messages of client i have left out so far, 0 at first.
 
         h_i = x_i after the local steps
@@ -18,16 +18,10 @@ class DeepSqueeze(Compressed, mf.Method):
 
     Source: Tang et al., 2019 (arXiv 1907.07346), Algorithm 1.
 
-    Attributes, besides those of `Compressed`:
-        gamma: the step of the averaging, above 0 and at most 1. It must be smaller than that of CHOCO-SGD.
+    Attributes: those of `CompressedGossip`. `gamma` must be smaller than that of CHOCO-SGD.
     """
 
     gamma: float = 0.05
-
-    def check(self) -> None:
-        super().check()
-        if not 0 < self.gamma <= 1:
-            raise mf.KeyFault.value("gamma", "a number above 0 and at most 1")
 
     def start(self, models: mf.Stack) -> None:
         self.left_out = models.zeros_like()
@@ -36,5 +30,5 @@ class DeepSqueeze(Compressed, mf.Method):
         round.train(models)
         sent = self.compressed(models + self.left_out, round)
         round.send(sent)
-        self.left_out += (models - sent) * round.alive
-        models.add_scaled(sent.copy().mix(round.mixing) - sent, self.gamma)
+        self.left_out += (models - sent) * sending(round)
+        self.average(models, sent, round)

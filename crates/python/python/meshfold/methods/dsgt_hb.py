@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold.methods._momentum import Momentum
 
 
-class DsgtHb(mf.Method):
+class DsgtHb(Momentum, mf.Method):
     """DSGT-HB. y_i tracks the mean gradient; it begins as the gradient of client i.
 
         y_i <- sum_j w_ij (y_j + g_j(x_j) - g_j(x_j before))            # a message, from the second round on
@@ -16,16 +17,11 @@ class DsgtHb(mf.Method):
     Source: Gao et al., 2023, Distributed stochastic gradient tracking with momentum acceleration; Xin and Khan, IEEE Transactions on
     Automatic Control, 2020, for the deterministic method.
 
-    Attributes:
-        beta: the momentum, at least 0 and below 1.
+    Attributes: `beta`, that of `Momentum`.
     """
 
     stacks = 8
     beta: float = 0.5
-
-    def check(self) -> None:
-        if not 0 <= self.beta < 1:
-            raise mf.KeyFault.value("beta", "a number of at least 0 and below 1")
 
     def start(self, models: mf.Stack) -> None:
         self.tracker = models.zeros_like()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._robust import Received, RobustAveraging, Rows
+from meshfold.methods._robust import AssumesAttackers, Received, Rows
 
 
-class Ios(RobustAveraging, mf.Method):
+class Ios(AssumesAttackers, mf.Method):
     """Iterative outlier scissor (IOS). Attacks are those of all robust methods.
 
         T = the neighbours of i;   f times:   T <- T without the j of largest |m_ji - mean(T)|
@@ -24,13 +24,6 @@ class Ios(RobustAveraging, mf.Method):
     Attributes:
         assumed: f, how many neighbours each client takes for attackers.
     """
-
-    assumed: int = 1
-
-    def check(self) -> None:
-        super().check()
-        if self.assumed < 0:
-            raise mf.KeyFault.value("assumed", "a whole number of at least 0")
 
     def average(self, received: Received, round: mf.Round) -> Rows:
         trusted = np.arange(len(received.models))

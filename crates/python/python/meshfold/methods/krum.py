@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._robust import Received, RobustAveraging, Rows
+from meshfold.methods._robust import AssumesAttackers, Received, Rows
 
 
-class Krum(RobustAveraging, mf.Method):
+class Krum(AssumesAttackers, mf.Method):
     """Krum, and multi-Krum with `best` above 1. Attacks are those of all robust methods.
 
     Client i has n inputs v, h_i and all m_ji. It rates each by its distances to the others, and takes the mean of the m best:
@@ -27,13 +27,10 @@ class Krum(RobustAveraging, mf.Method):
         best: m, how many inputs are averaged.
     """
 
-    assumed: int = 1
     best: int = 1
 
     def check(self) -> None:
         super().check()
-        if self.assumed < 0:
-            raise mf.KeyFault.value("assumed", "a whole number of at least 0")
         if self.best < 1:
             raise mf.KeyFault.value("best", "a whole number of at least 1")
 

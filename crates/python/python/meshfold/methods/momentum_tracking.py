@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold.methods._momentum import Momentum
 
 
-class MomentumTracking(mf.Method):
+class MomentumTracking(Momentum, mf.Method):
     """Momentum tracking. u_i is the momentum of client i, c_i its correction; both are 0 at first.
 
         u_i <- beta u_i + g_i(x_i)
@@ -16,16 +17,10 @@ class MomentumTracking(mf.Method):
 
     Source: Takezawa et al., TMLR 2023 (arXiv 2209.15505), Algorithm 1, with u_i = c_i = 0 at first.
 
-    Attributes:
-        beta: the momentum, at least 0 and below 1.
+    Attributes: `beta`, that of `Momentum`.
     """
 
     stacks = 6
-    beta: float = 0.9
-
-    def check(self) -> None:
-        if not 0 <= self.beta < 1:
-            raise mf.KeyFault.value("beta", "a number of at least 0 and below 1")
 
     def start(self, models: mf.Stack) -> None:
         self.momentum_of_clients = models.zeros_like()
@@ -33,8 +28,7 @@ class MomentumTracking(mf.Method):
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         gradient, rates = round.gradients(models)
-        # The momentum of clients that take no part stays as it is.
-        self.momentum_of_clients += (self.momentum_of_clients * (self.beta - 1) + gradient) * round.alive
+        self.accumulate(self.momentum_of_clients, gradient, round)
         step = self.momentum_of_clients - self.correction
         round.send(models)
         round.send(step)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._compression import Compressed
+from meshfold.methods._compression import CompressedGossip, sending
 
 
-class SquarmSgd(Compressed, mf.Method):
+class SquarmSgd(CompressedGossip, mf.Method):
     """SQuARM-SGD. As in CHOCO-SGD, one stack holds the copies c_i that neighbours keep, 0 at first.
 
         v_i <- b v_i + g_i(x_i);   x_i <- x_i - eta (b v_i + g_i(x_i))       # the local steps
@@ -25,20 +25,16 @@ class SquarmSgd(Compressed, mf.Method):
 
     Source: Singh, Data, George and Diggavi, IEEE Journal on Selected Areas in Information Theory 2021 (arXiv 2005.07041), Algorithm 1.
 
-    Attributes:
-        gamma: the step of the averaging, above 0 and at most 1.
+    Attributes, besides those of `CompressedGossip`:
         threshold: c, at least 0.
         growth: p, at least 0.
     """
 
-    gamma: float = 0.4
     threshold: float = 1.0
     growth: float = 0.0
 
     def check(self) -> None:
         super().check()
-        if not 0 < self.gamma <= 1:
-            raise mf.KeyFault.value("gamma", "a number above 0 and at most 1")
         if not self.threshold >= 0:
             raise mf.KeyFault.value("threshold", "a number of at least 0")
         if not self.growth >= 0:
@@ -52,13 +48,13 @@ class SquarmSgd(Compressed, mf.Method):
         least = self.threshold * round.number**self.growth * round.learning_rates.astype(float) ** 2
         self._descend(models, round)
         difference = models - self.copies
-        sending = round.alive & (difference.norms() ** 2 > least)
-        difference = self.compressed(difference, round) * sending
+        sends = sending(round) & (difference.norms() ** 2 > least)
+        difference = self.compressed(difference, round) * sends
         edges = round.edges if round.directed else np.concatenate([round.edges, round.edges[:, ::-1]])
-        round.send(difference, edges=edges[sending[edges[:, 0]]])
-        round.record("sending", sending.sum() / max(1, round.alive.sum()))
+        round.send(difference, edges=edges[sends[edges[:, 0]]])
+        round.record("sending", sends.sum() / max(1, round.alive.sum()))
         self.copies += difference
-        models.add_scaled(self.copies.copy().mix(round.mixing) - self.copies, self.gamma)
+        self.average(models, self.copies, round)
 
     def _descend(self, models: mf.Stack, round: mf.Round) -> None:
         """The local steps, with Nesterov's momentum."""
