@@ -79,4 +79,5 @@ pub use run::observer::{Observer, RoundProgress};
 pub use run::ranks::{LeaderGuard, expect_same_plans, follow};
 pub use run::run_all::{RunHost, most_at_once, run_all, run_part};
 pub use run::shared_datasets::SharedDatasets;
+pub use run::timing::{RunTiming, time_run};
 pub use run::{RunOptions, finished, run};

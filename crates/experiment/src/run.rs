@@ -21,6 +21,7 @@ mod stopwatch;
 mod summing_up;
 mod theory_measurements;
 mod tidying;
+pub(crate) mod timing;
 
 use std::convert::Infallible;
 use std::path::PathBuf;

@@ -38,6 +38,7 @@ mod status;
 mod submit;
 mod table;
 mod tensorboard;
+mod timing;
 #[cfg(target_os = "linux")]
 mod watch;
 #[cfg(target_os = "linux")]

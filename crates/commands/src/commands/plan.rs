@@ -1,6 +1,9 @@
 //! `meshfold plan FILE`.
 
+mod timing;
+
 use std::io::Write;
+use std::time::Duration;
 
 use clap::{Args, value_parser};
 use meshfold_data::{DatasetSummary, Input};
@@ -11,6 +14,7 @@ use meshfold_experiment::{
 use serde::Serialize;
 
 use crate::arguments::{DeviceArguments, ExperimentArguments};
+use crate::commands::plan::timing::Timed;
 use crate::failure::Failure;
 use crate::figures::{bytes, count, eigenvalue};
 use crate::json_lines;
@@ -30,6 +34,10 @@ pub(crate) struct PlanArguments {
     /// Plan each run over N MPI ranks: edges cut, bytes between ranks, and memory of the rank that holds most
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=4096))]
     ranks: Option<u16>,
+    /// Measure how long each run takes here: carries out first rounds for so many seconds, and writes nothing [default SECONDS: 60]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "60")]
+    #[arg(value_parser = value_parser!(u32).range(1..=86_400), conflicts_with_all = ["without_data", "ranks"])]
+    time: Option<u32>,
     /// Print one JSON object per run, one a line
     #[arg(long)]
     json: bool,
@@ -64,18 +72,30 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
     }?;
     let over = |plan: &RunPlan, ranks| plan.over_ranks_on(Some(&device), ranks);
     warn(&plans);
+    let spent = arguments.time.map(u64::from).map(Duration::from_secs);
+    let timed = match spent {
+        Some(spent) => Some(timing::time(&plans, &device, &folder, spent)?),
+        None => None,
+    };
+    let time_of = |place: usize| timed.as_ref().map(|timed| timed[place]);
     if arguments.json {
-        let line = |plan| Line {
+        let line = |(place, plan)| Line {
             summary: RunPlan::summary(plan),
             over_ranks: ranks.map(|ranks| over(plan, ranks)),
+            time: time_of(place),
         };
-        return Ok(json_lines::print(plans.iter().map(line))?);
+        return Ok(json_lines::print(plans.iter().enumerate().map(line))?);
     }
-    let mut table = Table::new(&COLUMNS);
-    for plan in &plans {
-        table.row(row(plan));
+    let of_time = timed.as_ref().map_or(&[][..], |_| &timing::COLUMNS);
+    let mut table = Table::new(&[&COLUMNS[..], of_time].concat());
+    for (place, plan) in plans.iter().enumerate() {
+        let time = time_of(place).map(|time| time.cells());
+        table.row(row(plan).into_iter().chain(time.into_iter().flatten()));
     }
     table.print()?;
+    if let Some(timed) = &timed {
+        timing::print_together(timed, &device)?;
+    }
     explain_lambda(&plans)?;
     print_datasets(&plans)?;
     if let Some(ranks) = ranks {
@@ -112,6 +132,8 @@ struct Line<'a> {
     summary: PlanSummary<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     over_ranks: Option<OverRanks>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Timed>,
 }
 
 /// How many examples the datasets have, and what they look like: a line for each dataset.
