@@ -32,12 +32,17 @@ SHARDS = np.array_split(np.argsort(_labels[:200] + 0.8 * _draws.standard_normal(
 
 def gradient(model: Array, client: int) -> Array:
     """The gradient of the mean cross-entropy over all examples of a client."""
+    return np.asarray(example_gradients(model, client).mean(axis=0))
+
+
+def example_gradients(model: Array, client: int) -> Array:
+    """The gradient of each example of a client, `[examples, FEATURES + 1, CLASSES]`."""
     labels = _labels[SHARDS[client]]
     inputs = np.c_[_examples[SHARDS[client]].astype(float), np.ones(len(labels))]
     slopes = np.exp(inputs @ model)
     slopes /= slopes.sum(axis=1, keepdims=True)
     slopes[np.arange(len(labels)), labels] -= 1
-    return np.asarray(inputs.T @ slopes / len(labels))
+    return np.asarray(np.einsum("ef,ec->efc", inputs, slopes))
 
 
 def loss(model: Array, client: int) -> float:

@@ -16,6 +16,7 @@ from meshfold.methods.deep_squeeze import DeepSqueeze
 from meshfold.methods.dfed_alt import DfedAlt
 from meshfold.methods.dfedsam import DFedSam
 from meshfold.methods.ditto import Ditto
+from meshfold.methods.dp_dsgd import DpDsgd
 from meshfold.methods.dsgt_hb import DsgtHb
 from meshfold.methods.epidemic_learning import EpidemicLearning
 from meshfold.methods.extra import Extra
@@ -48,6 +49,7 @@ __all__ = [
     "DeepSqueeze",
     "DfedAlt",
     "Ditto",
+    "DpDsgd",
     "DsgtHb",
     "EpidemicLearning",
     "Extra",
