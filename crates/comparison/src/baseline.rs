@@ -160,7 +160,7 @@ mod tests {
             let paired = table.rows[row].comparison.as_ref();
             paired.map(|paired| (1000.0 * paired.difference.mean).round())
         };
-        // The seeds' mean of the place 0.1 apart and 0.015 for the seeds.
+        // From one place to the next 0.1, and 0.015 in the mean over the seeds.
         assert_eq!(
             [0, 1, 2, 3].map(difference),
             [Some(-230.0), Some(-115.0), None, Some(115.0)]
