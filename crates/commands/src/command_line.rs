@@ -28,7 +28,9 @@ use crate::commands::watch::WatchArguments;
     name = "meshfold",
     version,
     propagate_version = true,
-    max_term_width = 100
+    max_term_width = 100,
+    after_help = "\
+With the Python package, `meshfold --import FILE.py COMMAND ...` finds the methods in that file, too."
 )]
 pub(crate) struct CommandLine {
     #[command(subcommand)]

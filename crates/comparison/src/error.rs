@@ -93,6 +93,18 @@ pub enum TableError {
         /// What was asked for.
         written: String,
     },
+    /// The setting whose values are to stand side by side is none of the columns.
+    #[error("--across {written}: the rows are not told apart by `{written}`; name it in --by, too")]
+    NoColumnAcross {
+        /// What was asked for.
+        written: String,
+    },
+    /// Means are to stand side by side, and something else is asked for that has several columns.
+    #[error("--across sets means side by side: leave out {other}, or --across")]
+    AcrossWith {
+        /// The other option.
+        other: &'static str,
+    },
     /// No row has the value to compare with.
     #[error(
         "--compare {field}={value}: found no such row; {field} is one of {}",

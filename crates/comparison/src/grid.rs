@@ -1,9 +1,12 @@
 //! A table in words.
 
-use meshfold_experiment::results::{FigureKind, more_is_better};
-use meshfold_statistics::{Estimate, Paired};
+use meshfold_experiment::results::more_is_better;
+use meshfold_figure::bytes_unit;
+use meshfold_statistics::Paired;
 
-use crate::table::{Outcome, Row, Table};
+use crate::digits::Digits;
+use crate::fields::ABSENT;
+use crate::table::{Outcome, Reaching, Row, Table};
 
 /// Titles, and for each row its cells.
 #[derive(Clone, Debug)]
@@ -16,6 +19,8 @@ pub struct Grid {
     pub rows: Vec<GridRow>,
     /// What stands below the table.
     pub notes: Vec<String>,
+    /// Among which means those in [`GridRow::best`] are the best.
+    pub rivals: &'static str,
 }
 
 /// The cells of a row.
@@ -23,25 +28,30 @@ pub struct Grid {
 pub struct GridRow {
     /// One for each column.
     pub cells: Vec<String>,
-    /// Whether its mean is the best of the rows that differ from it in the last setting only.
-    pub is_best: bool,
+    /// The places of the cells whose mean is the best among its rivals.
+    pub best: Vec<usize>,
 }
 
 impl Grid {
     /// The table as people read it: accuracies in per cent, `mean ± half of the 95 % interval`.
     pub fn of(table: &Table) -> Self {
+        match &table.request.across {
+            Some(across) => Self::across(table, across),
+            None => Self::long(table),
+        }
+    }
+
+    /// A row for each row of `table`.
+    fn long(table: &Table) -> Self {
         let request = &table.request;
         let mut titles: Vec<String> = request.by.iter().chain(&request.best).cloned().collect();
         let words = titles.len();
-        let is_target = table
-            .rows
-            .iter()
-            .any(|row| matches!(row.outcome, Outcome::Target(_)));
-        titles.extend(match is_target {
-            true => ["reached", "rounds", "bytes", "seconds"]
+        let costs = Costs::of(table);
+        titles.extend(match &costs {
+            Some(costs) => costs.titles(),
+            None => ["n", request.metric.as_str(), "sd"]
                 .map(str::to_owned)
                 .to_vec(),
-            false => ["n".to_owned(), request.metric.clone(), "sd".to_owned()].to_vec(),
         });
         if let Some((_, value)) = &request.compare {
             titles.extend([
@@ -50,11 +60,18 @@ impl Grid {
                 "p".to_owned(),
             ]);
         }
-        let percent = FigureKind::of(&request.metric) == FigureKind::Share;
+        let digits = Digits::of(&request.metric);
         let with_comparison = request.compare.is_some();
-        let rows = table.rows.iter().map(|row| GridRow {
-            cells: cells(row, percent, with_comparison),
-            is_best: is_best(row, table),
+        let rows = table.rows.iter().map(|row| {
+            let mut cells = cells(row, costs.as_ref(), digits);
+            if with_comparison {
+                cells.extend(comparison(row.comparison.as_ref(), digits));
+            }
+            let mean = is_best(row, table).then_some(words + 1);
+            GridRow {
+                cells,
+                best: mean.into_iter().collect(),
+            }
         });
         let rows: Vec<GridRow> = rows.collect();
         Self {
@@ -62,12 +79,62 @@ impl Grid {
             words,
             notes: notes(table, &rows),
             rows,
+            rivals: match with_comparison {
+                true => "rows that are compared with the same row",
+                false => "rows that differ in the last setting only",
+            },
         }
     }
 }
 
+/// How the columns show what it took to reach a target.
+struct Costs {
+    /// The bytes that one of the unit has, and its name.
+    bytes: (f64, &'static str),
+    /// Whether the runs have a simulated network.
+    with_seconds: bool,
+}
+
+impl Costs {
+    /// Those of `table`, if it is about a target.
+    fn of(table: &Table) -> Option<Self> {
+        let reaching = table.rows.iter().filter_map(|row| match &row.outcome {
+            Outcome::Target(reaching) => Some(reaching),
+            Outcome::Figure(_) => None,
+        });
+        let reaching: Vec<&Reaching> = reaching.collect();
+        let bytes = reaching.iter().filter_map(|reaching| reaching.bytes);
+        let largest = bytes.map(|bytes| bytes.mean).fold(0.0, f64::max);
+        (!reaching.is_empty()).then(|| Self {
+            bytes: bytes_unit(largest),
+            with_seconds: reaching.iter().any(|reaching| reaching.seconds.is_some()),
+        })
+    }
+
+    fn titles(&self) -> Vec<String> {
+        let seconds = self.with_seconds.then_some("seconds");
+        let titles = ["reached", "rounds", self.bytes.1]
+            .into_iter()
+            .chain(seconds);
+        titles.map(str::to_owned).collect()
+    }
+
+    fn cells(&self, reaching: &Reaching) -> Vec<String> {
+        let bytes = Digits::Divided(self.bytes.0);
+        let mut cells = vec![
+            format!("{} of {}", reaching.reached, reaching.runs),
+            Digits::Tenths.mean(reaching.rounds.as_ref()),
+            bytes.mean(reaching.bytes.as_ref()),
+        ];
+        if self.with_seconds {
+            cells.push(Digits::Four.mean(reaching.seconds.as_ref()));
+        }
+        cells
+    }
+}
+
 /// The notes of `table`, and what the signs in its `rows` mean.
-fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
+pub(crate) fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
     let over = &table.request.over;
     let mut notes = table.notes.clone();
     let mut cells = rows.iter().flat_map(|row| &row.cells);
@@ -85,32 +152,26 @@ fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
     notes
 }
 
-fn cells(row: &Row, percent: bool, with_comparison: bool) -> Vec<String> {
+fn cells(row: &Row, costs: Option<&Costs>, digits: Digits) -> Vec<String> {
     let mut cells: Vec<String> = row.keys.iter().chain(&row.chosen).cloned().collect();
-    match &row.outcome {
-        Outcome::Figure(estimate) => {
+    match (&row.outcome, costs) {
+        (Outcome::Target(reaching), Some(costs)) => cells.extend(costs.cells(reaching)),
+        (Outcome::Target(_), None) => {}
+        (Outcome::Figure(estimate), _) => {
             let n = estimate.map_or(0, |estimate| estimate.n);
             let sd = estimate.and_then(|estimate| estimate.sd);
             cells.push(n.to_string());
-            cells.push(mean(estimate.as_ref(), percent));
-            cells.push(sd.map_or_else(dash, |sd| figure(sd, percent)));
+            cells.push(digits.mean(estimate.as_ref()));
+            cells.push(sd.map_or_else(dash, |sd| digits.figure(sd)));
         }
-        Outcome::Target(reaching) => {
-            cells.push(format!("{} of {}", reaching.reached, reaching.runs));
-            let costs = [reaching.rounds, reaching.bytes, reaching.seconds];
-            cells.extend(costs.map(|cost| mean(cost.as_ref(), false)));
-        }
-    }
-    if with_comparison {
-        cells.extend(comparison(row.comparison.as_ref(), percent));
     }
     cells
 }
 
-fn comparison(paired: Option<&Paired>, percent: bool) -> [String; 3] {
+fn comparison(paired: Option<&Paired>, digits: Digits) -> [String; 3] {
     let test = paired.and_then(|paired| paired.test);
     [
-        mean(paired.map(|paired| &paired.difference), percent),
+        digits.mean(paired.map(|paired| &paired.difference)),
         test.map_or_else(dash, |test| format!("{:.2}", test.effect)),
         test.map_or_else(dash, |test| match test.p_value < 0.001 {
             true => "< 0.001".to_owned(),
@@ -119,58 +180,97 @@ fn comparison(paired: Option<&Paired>, percent: bool) -> [String; 3] {
     ]
 }
 
-/// `88.8 ± 1.2 %`; without an interval the mean alone.
-fn mean(estimate: Option<&Estimate>, percent: bool) -> String {
-    let Some(estimate) = estimate else {
-        return dash();
-    };
-    let unit = if percent { " %" } else { "" };
-    let mean = number(estimate.mean, percent);
-    match estimate.interval {
-        Some(interval) => format!("{mean} ± {}{unit}", number(interval.half_width(), percent)),
-        None => format!("{mean}{unit}"),
-    }
-}
-
-fn figure(value: f64, percent: bool) -> String {
-    format!(
-        "{}{}",
-        number(value, percent),
-        if percent { " %" } else { "" }
-    )
-}
-
-/// Two decimals of a per cent; other figures with four significant digits.
-fn number(value: f64, percent: bool) -> String {
-    if percent {
-        return format!("{:.2}", 100.0 * value);
-    }
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        size if (1e-3..1e6).contains(&size) => {
-            let decimals = (3 - size.log10().floor() as i32).max(0) as usize;
-            format!("{value:.decimals$}")
-        }
-        _ => format!("{value:.3e}"),
-    }
-}
-
 fn dash() -> String {
-    "–".to_owned()
+    ABSENT.to_owned()
 }
 
+/// Whether the mean of `row` is the best of several that are compared with one row or, if nothing is compared, of those that differ
+/// from it in the last setting only.
 fn is_best(row: &Row, table: &Table) -> bool {
     let above = |row: &Row| row.keys.split_last().map(|(_, above)| above.to_vec());
-    let mean = |row: &Row| match row.outcome {
+    let is_rival = |other: &&Row| match table.request.compare {
+        Some(_) => row.baseline.is_some() && other.baseline == row.baseline,
+        None => above(other) == above(row),
+    };
+    let rivals: Vec<&Row> = table.rows.iter().filter(is_rival).collect();
+    is_best_of(row, &rivals, &table.request.metric)
+}
+
+/// Whether no mean of `metric` of the `rivals`, of which `row` is one, is better than that of `row`. Nothing is the best by itself.
+pub(crate) fn is_best_of(row: &Row, rivals: &[&Row], metric: &str) -> bool {
+    let sign = if more_is_better(metric) { 1.0 } else { -1.0 };
+    let means: Vec<f64> = rivals.iter().filter_map(|other| mean_of(other)).collect();
+    let is_best = |own: f64| means.iter().all(|other| sign * own >= sign * other);
+    means.len() > 1 && mean_of(row).is_some_and(is_best)
+}
+
+fn mean_of(row: &Row) -> Option<f64> {
+    match row.outcome {
         Outcome::Figure(estimate) => estimate.map(|estimate| estimate.mean),
         Outcome::Target(_) => None,
-    };
-    let sign = if more_is_better(&table.request.metric) {
-        1.0
-    } else {
-        -1.0
-    };
-    let Some(own) = mean(row) else { return false };
-    let mut rivals = table.rows.iter().filter(|other| above(other) == above(row));
-    rivals.all(|other| mean(other).is_none_or(|other| sign * own >= sign * other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judged::Judged;
+    use crate::request::Request;
+
+    fn rows_of(settings: &[(&str, f64)], request: Request) -> Grid {
+        let run = |(settings, accuracy): &(&str, f64)| {
+            let end = [
+                ("test_accuracy", *accuracy),
+                ("round", 24.0),
+                ("bytes_total", 152_700_000.0),
+            ];
+            Judged::finished(settings, &[&end])
+        };
+        let table = Table::about(settings.iter().map(run).collect(), request);
+        Grid::of(&table.unwrap())
+    }
+
+    fn by(names: &[&str]) -> Request {
+        Request {
+            by: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..Request::over_seeds()
+        }
+    }
+
+    /// Which rows have a bold cell.
+    fn bold(grid: &Grid) -> Vec<bool> {
+        grid.rows.iter().map(|row| !row.best.is_empty()).collect()
+    }
+
+    const RUNS: [(&str, f64); 4] = [
+        ("{seed: 1, topology: ring, partition: iid}", 0.9),
+        ("{seed: 1, topology: ring, partition: shards}", 0.5),
+        ("{seed: 1, topology: star, partition: iid}", 0.8),
+        ("{seed: 1, topology: star, partition: shards}", 0.6),
+    ];
+
+    #[test]
+    fn the_best_is_that_of_rows_that_are_compared() {
+        let plain = rows_of(&RUNS, by(&["topology", "partition"]));
+        assert_eq!(bold(&plain), [true, false, true, false]);
+        let compared = Request {
+            compare: Some(("topology".to_owned(), "ring".to_owned())),
+            ..by(&["topology", "partition"])
+        };
+        assert_eq!(bold(&rows_of(&RUNS, compared)), [true, false, false, true]);
+        let alone = rows_of(&RUNS[..1], by(&["topology", "partition"]));
+        assert_eq!(bold(&alone), [false]);
+    }
+
+    #[test]
+    fn what_a_target_took_has_units_and_no_seconds_without_a_network() {
+        let request = Request {
+            at: "target=0.7".parse().unwrap(),
+            ..by(&["topology", "partition"])
+        };
+        let grid = rows_of(&RUNS, request);
+        assert_eq!(grid.titles[2..], ["reached", "rounds", "MB"]);
+        assert_eq!(grid.rows[0].cells[2..], ["1 of 1", "24.0", "152.7"]);
+        assert_eq!(bold(&grid), [false; 4]);
+    }
 }

@@ -57,6 +57,27 @@ impl Judged {
     }
 }
 
+#[cfg(test)]
+impl Judged {
+    /// A finished run with these settings and evaluations.
+    pub(crate) fn finished(settings: &str, evaluations: &[&[(&str, f64)]]) -> Self {
+        let settings = meshfold_experiment::results::Settings::parse(settings);
+        let figures = |evaluation: &&[(&str, f64)]| {
+            let pairs = evaluation.iter();
+            pairs
+                .map(|(name, value)| ((*name).to_owned(), *value))
+                .collect()
+        };
+        Self {
+            fields: Fields::of(&settings.expect("they are YAML")),
+            figures: evaluations.iter().map(figures).collect(),
+            is_finished: true,
+            ends_on_other_examples: false,
+            examples: None,
+        }
+    }
+}
+
 /// Whether the figure called `metric` depends on the test examples that models are judged on.
 fn is_of_test_examples(metric: &str) -> bool {
     metric.starts_with("test_") || metric == "mean_model_accuracy"

@@ -7,11 +7,12 @@ pub fn latex(grid: &Grid) -> String {
     let columns = "l".repeat(grid.words) + &"r".repeat(grid.titles.len() - grid.words);
     let titles: Vec<String> = grid.titles.iter().map(|title| escaped(title)).collect();
     let mut text = "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n".to_owned();
-    let bold = "Bold: the best mean among rows that differ in the last setting only".to_owned();
+    let has_best = grid.rows.iter().any(|row| !row.best.is_empty());
+    let bold = has_best.then(|| format!("Bold: the best mean among {}", grid.rivals));
     let notes: Vec<String> = grid
         .notes
         .iter()
-        .chain([&bold])
+        .chain(&bold)
         .map(|note| format!("{}.", escaped(note)))
         .collect();
     text += &format!("\\caption{{{}}}\n", notes.join(" "));
@@ -20,14 +21,14 @@ pub fn latex(grid: &Grid) -> String {
         titles.join(" & ")
     );
     for row in &grid.rows {
-        text += &format!("{} \\\\\n", cells(row, grid.words).join(" & "));
+        text += &format!("{} \\\\\n", cells(row).join(" & "));
     }
     text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
 }
 
-/// The cells of a row; the second figure is its mean.
-fn cells(row: &GridRow, words: usize) -> Vec<String> {
-    let cell = |(place, cell): (usize, &String)| match row.is_best && place == words + 1 {
+/// The cells of a row.
+fn cells(row: &GridRow) -> Vec<String> {
+    let cell = |(place, cell): (usize, &String)| match row.best.contains(&place) {
         true => format!("\\textbf{{{}}}", escaped(cell)),
         // After `\\` and `\midrule` a bracket or an asterisk would be an option of these.
         false if cell.starts_with(['[', '*']) => format!("{{}}{}", escaped(cell)),
@@ -63,19 +64,20 @@ mod tests {
     fn names_are_escaped_and_the_best_mean_is_bold() {
         let row = GridRow {
             cells: ["d_2", "3", "88.80 ± 1.20 %"].map(str::to_owned).to_vec(),
-            is_best: true,
+            best: vec![2],
         };
         let grid = Grid {
             titles: ["a_b", "n", "test_accuracy"].map(str::to_owned).to_vec(),
             words: 1,
             rows: vec![row],
             notes: vec!["50 % of runs".to_owned()],
+            rivals: "all",
         };
         let text = latex(&grid);
         for part in [
             "\\begin{tabular}{lrr}\n\\toprule\na\\_b & n & test\\_accuracy \\\\\n",
             "d\\_2 & 3 & \\textbf{88.80 $\\pm$ 1.20 \\%} \\\\\n\\bottomrule",
-            "\\caption{50 \\% of runs. Bold:",
+            "\\caption{50 \\% of runs. Bold: the best mean among all.}",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
@@ -85,8 +87,8 @@ mod tests {
     fn a_list_at_the_start_of_a_row_is_no_option_of_the_line_before() {
         let row = GridRow {
             cells: ["[4, 8]", "> 3"].map(str::to_owned).to_vec(),
-            is_best: false,
+            best: Vec::new(),
         };
-        assert_eq!(cells(&row, 1), ["{}[4, 8]", "$>$ 3"]);
+        assert_eq!(cells(&row), ["{}[4, 8]", "$>$ 3"]);
     }
 }

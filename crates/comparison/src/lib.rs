@@ -4,13 +4,16 @@
 //! [`Curves::of`] follows a figure over the progress of each group, and [`Plot::of`] draws that. [`Grid`] is a table in words, which [`latex()`] and
 //! [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
+mod across;
 mod at;
+mod baseline;
 mod column;
 mod combined;
 mod combined_columns;
 mod combined_files;
 mod curves;
 mod difference;
+mod digits;
 mod error;
 mod fields;
 mod grid;

@@ -32,9 +32,10 @@ mod tests {
             words: 1,
             rows: vec![GridRow {
                 cells: vec!["ring".to_owned(), "3".to_owned()],
-                is_best: true,
+                best: vec![1],
             }],
             notes: vec!["said".to_owned()],
+            rivals: "all",
         };
         assert_eq!(
             markdown(&grid),

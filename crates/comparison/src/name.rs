@@ -61,6 +61,12 @@ impl Name {
         self.paths.iter().any(|own| own == path || is_around(own))
     }
 
+    /// Whether each path that it stands for leads into what `other` stands for.
+    pub(crate) fn lies_below(&self, other: &Self) -> bool {
+        let is_below = |path: &String| other.paths.iter().any(|map| lies_in(path, map));
+        self.paths.iter().all(is_below)
+    }
+
     /// The value of `run`: that of a map is a text. Absent if the run has none.
     pub(crate) fn value(&self, run: &Fields) -> Option<Value> {
         let path = self.paths.iter().find(|path| run.has(path))?;

@@ -231,24 +231,15 @@ pub(crate) fn missing(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields::Fields;
     use crate::table::Table;
-    use meshfold_experiment::results::Settings;
 
     /// A finished run with accuracies of its rounds.
     fn run(seed: usize, accuracies: &[(f64, f64)]) -> Judged {
-        let settings = Settings::parse(&format!("seed: {seed}\nrounds: 10")).unwrap();
-        let figures = accuracies.iter().map(|(round, accuracy)| {
-            let pairs = [("round", *round), ("test_accuracy", *accuracy)];
-            pairs.map(|(name, value)| (name.to_owned(), value)).into()
-        });
-        Judged {
-            ends_on_other_examples: false,
-            fields: Fields::of(&settings),
-            figures: figures.collect(),
-            is_finished: true,
-            examples: None,
-        }
+        let pairs =
+            |(round, accuracy): &(f64, f64)| [("round", *round), ("test_accuracy", *accuracy)];
+        let evaluations: Vec<_> = accuracies.iter().map(pairs).collect();
+        let evaluations: Vec<&[_]> = evaluations.iter().map(|pairs| pairs.as_slice()).collect();
+        Judged::finished(&format!("seed: {seed}\nrounds: 10"), &evaluations)
     }
 
     /// The notes about a row of `runs` at a place.

@@ -22,8 +22,10 @@ pub struct Request {
     /// The figure to show.
     pub metric: String,
     /// A setting of `by` and its value: each row is compared with the row that has this value and the same other
-    /// settings.
+    /// settings. Settings of this one, such as the keys of a method, may be absent there.
     pub compare: Option<(String, String)>,
+    /// A setting of `by` whose values stand side by side in a [`Grid`](crate::Grid), each with its mean alone.
+    pub across: Option<String>,
 }
 
 impl Request {
@@ -38,6 +40,7 @@ impl Request {
             at: At::Last,
             metric: "test_accuracy".to_owned(),
             compare: None,
+            across: None,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! A table: what was asked for, and its rows.
 
-use std::collections::BTreeSet;
-
 use meshfold_experiment::results::{FigureKind, Figures, Progress, RecordedRun};
 use meshfold_statistics::{Estimate, Paired};
 use serde_json::Value;
 
+use crate::across::expect_across;
 use crate::at::At;
+use crate::baseline::compare;
 use crate::difference::short;
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
@@ -14,7 +14,7 @@ use crate::grouping::{Group, Names, Shown, best_of};
 use crate::judged::{Judged, expect_figure};
 use crate::name::Name;
 use crate::notes::notes;
-use crate::only::{Chosen, meant};
+use crate::only::Chosen;
 use crate::request::Request;
 
 /// Rows about runs.
@@ -39,6 +39,8 @@ pub struct Row {
     pub settings: Vec<Value>,
     /// What was measured.
     pub outcome: Outcome,
+    /// The place of the row that it is compared with; its own, if others are compared with it.
+    pub baseline: Option<usize>,
     /// This row less the row compared with, over what both have.
     pub comparison: Option<Paired>,
 }
@@ -122,15 +124,13 @@ impl Table {
         let on = &deciding(&request, &runs);
         expect_figure(on, &runs)?;
         expect_place(&request, &runs)?;
+        expect_across(&request)?;
         let candidates = Group::all(&runs, &names)?;
         let groups = best_of(&candidates, &names.over, on, &request.at);
-        let notes = notes(&candidates, &groups, &names.over, on, &request);
+        let mut notes = notes(&candidates, &groups, &names.over, on, &request);
         let rows = groups.iter().map(|group| row(group, &names, &request));
         let mut rows: Vec<Row> = rows.collect();
-        if let Some((field, value)) = &request.compare {
-            let place = column(&names, field)?;
-            compare(&mut rows, &groups, &names.over, place, value, &request)?;
-        }
+        notes.extend(compare(&mut rows, &groups, &names, &request)?);
         Ok(Self {
             request,
             rows,
@@ -196,6 +196,7 @@ fn row(group: &Group<'_>, names: &Names, request: &Request) -> Row {
         chosen: group.chosen.clone(),
         settings: settings.map(Option::unwrap_or_default).collect(),
         outcome,
+        baseline: None,
         comparison: None,
     }
 }
@@ -217,51 +218,6 @@ fn reaching(runs: &[&Judged], metric: &str, target: f64) -> Reaching {
         bytes: cost(Progress::Bytes),
         seconds: cost(Progress::Seconds),
     }
-}
-
-/// The place of the setting `field` among the columns.
-fn column(names: &Names, field: &str) -> Result<usize, TableError> {
-    let place = names.by.iter().position(|name| name.written == field);
-    place.ok_or_else(|| TableError::NotAColumn {
-        written: field.to_owned(),
-    })
-}
-
-/// Compares each row with the one that has `value` at `place` and agrees in the other columns.
-fn compare(
-    rows: &mut [Row],
-    groups: &[Group<'_>],
-    over: &Name,
-    place: usize,
-    value: &str,
-    request: &Request,
-) -> Result<(), TableError> {
-    let known: BTreeSet<&String> = groups.iter().map(|group| &group.keys[place]).collect();
-    let known: Vec<String> = known.into_iter().cloned().collect();
-    let Some(value) = meant(value, &known).first().map(|place| &known[*place]) else {
-        return Err(TableError::NoBaseline {
-            field: request.by[place].clone(),
-            value: value.to_owned(),
-            known,
-        });
-    };
-    for (row, group) in rows.iter_mut().zip(groups) {
-        let mut keys = group.keys.clone();
-        keys[place] = value.clone();
-        let baseline = groups.iter().find(|other| other.keys == keys);
-        let Some(baseline) = baseline.filter(|_| group.keys != keys) else {
-            continue;
-        };
-        let others = baseline.values(over, &request.metric, &request.at);
-        let pair = |(seed, a): (String, f64)| {
-            let (_, b) = others.iter().find(|(other, _)| *other == seed)?;
-            Some((a, *b))
-        };
-        let own = group.values(over, &request.metric, &request.at);
-        let pairs: Vec<(f64, f64)> = own.into_iter().filter_map(pair).collect();
-        row.comparison = Paired::of(&pairs);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -98,6 +98,14 @@ impl Range {
     }
 }
 
+/// The unit in which people read bytes of which `largest` is the largest number, and how many bytes it has.
+pub fn bytes_unit(largest: f64) -> (f64, &'static str) {
+    let names = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let thousands = (largest.log10() / 3.0).floor();
+    let index = thousands.clamp(0.0, (names.len() - 1) as f64);
+    (1000f64.powf(index), names[index as usize])
+}
+
 impl Axis {
     /// What a number of the axis is divided by before it is written, and the unit that is written then.
     fn written_unit(&self, range: &Range) -> (f64, String) {
@@ -106,9 +114,8 @@ impl Axis {
         match self.unit {
             Unit::Share => (0.01, "%".to_owned()),
             Unit::Bytes => {
-                let names = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
-                let index = thousands.clamp(0.0, (names.len() - 1) as f64);
-                (1000f64.powf(index), names[index as usize].to_owned())
+                let (divisor, name) = bytes_unit(largest);
+                (divisor, name.to_owned())
             }
             Unit::Number | Unit::Of(_) => {
                 let unit = match self.unit {

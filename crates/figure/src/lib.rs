@@ -19,7 +19,7 @@ mod png;
 mod style;
 mod svg;
 
-pub use axis::{Axis, Scale, Unit};
+pub use axis::{Axis, Scale, Unit, bytes_unit};
 pub use drawing::Size;
 pub use figure::{Curve, Figure, Point};
 pub use format::Format;

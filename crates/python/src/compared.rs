@@ -20,6 +20,7 @@ pub(crate) struct TableRequest {
     at: Option<String>,
     metric: String,
     compare: Option<(String, String)>,
+    across: Option<String>,
 }
 
 /// The settings of `only`, each with the values that are taken.
@@ -49,6 +50,7 @@ impl TableRequest {
             at,
             metric: self.metric,
             compare: self.compare,
+            across: self.across,
         })
     }
 }

@@ -34,6 +34,7 @@ def said(program: str, *arguments: str) -> str:
         (["--at", "round=3"], {"at": {"round": 3}}),
         (["--at", "target=0.3"], {"at": {"target": 0.3}}),
         (["--compare", "topology=ring"], {"compare": {"topology": "ring"}}),
+        (["--across", "topology"], {"across": "topology"}),
         (["--only", "topology=complete", "--only", "seed=1,3"], {"only": {"topology": "complete", "seed": [1, 3]}}),
     ],
 )
@@ -62,6 +63,8 @@ def test_a_table_of_some_runs_is_of_these(runs: mf.Runs) -> None:
         (lambda runs: runs.table("topology", metric="acuracy"), "no figure is called `acuracy`"),
         (lambda runs: runs.table("topology", at={"rounds": 3}), "at: found rounds=3, needed round=, steps="),
         (lambda runs: runs.table("topology", only={"topology": "star"}), "star"),
+        (lambda runs: runs.table("topology", across="seed"), "the rows are not told apart by `seed`"),
+        (lambda runs: runs.table("topology", across="topology", at={"target": 0.3}), "leave out --at target="),
         (lambda runs: runs.figure("topology", x="hours"), "x: found hours, needed rounds, steps, epochs, examples, bytes, seconds"),
         (lambda runs: runs.figure("topology", band="all"), "band: found all, needed interval, quantiles, range or None"),
         (lambda runs: runs.figure("topology", log="z"), "log: found z, needed x or y"),

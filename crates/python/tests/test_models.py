@@ -315,6 +315,17 @@ def test_modules_of_pytorch_start_from_the_seed_and_may_be_convolutions(experime
     assert first[-1]["train_loss"] < first[1]["train_loss"]
 
 
+def test_a_module_that_is_not_wrapped_or_takes_pictures_is_told_what_is_needed(experiment: Experiment) -> None:
+    needs("torch")
+    from torch import nn
+
+    pictures = nn.Sequential(nn.Conv2d(1, 4, 5), nn.Flatten(), nn.Linear(2304, 10))
+    with pytest.raises(TypeError, match=r"model: found the module Sequential, needed `mf.torch_model\(module\)`"):
+        one(experiment, model=pictures)
+    with pytest.raises(mf.ConfigError, match=r"comes as a row of 784 numbers.*put\s.*nn.Unflatten\(1, \(channels, height, width\)\)"):
+        one(experiment, model=mf.torch_model(pictures))
+
+
 def test_statistics_of_the_batches_seen_are_refused(experiment: Experiment) -> None:
     needs("torch")
     from torch import nn

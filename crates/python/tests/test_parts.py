@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 
@@ -387,6 +388,37 @@ def test_labels_make_classes_as_in_a_file() -> None:
     masked = np.ma.masked_less(np.array([[1.0, -9.0], [2.0, 3.0]], np.float32), 0)
     with pytest.raises(ValueError, match="x has 1 masked numbers"):
         mf.dataset(masked, np.array([0, 1]), masked, np.array([0, 1]))
+
+
+def test_texts_are_labels_and_owners_by_their_names(experiment: Experiment) -> None:
+    x, y = clouds()
+    frame = pandas.DataFrame(x, columns=list("abcd"))
+    frame["kind"] = np.array(["tit", "robin", "wren", "dove"])[y]
+    frame["garden"] = np.array(["10", "9", "8"])[np.repeat([0, 1, 2], [100, 250, 50])]
+    features = list("abcd")
+
+    def made(kind: str = "kind", **more: Any) -> mf.Part:
+        test = frame[:120]
+        return mf.dataset(frame[features], frame[kind], test[features], test[kind], owner=frame.garden, **more)
+
+    run = one(experiment, dataset=made(), partition="by_writer", topology="ring")
+    assert run.partition is not None
+    assert run.partition.label_names == ["dove", "robin", "tit", "wren"]
+    assert run.partition.owners == ["8", "9", "10"] and run.partition.examples.tolist() == [50, 250, 100]
+    numbers = np.array([2, 1, 3, 0])[y], np.repeat([2, 1, 0], [100, 250, 50])
+    plain = mf.dataset(x, numbers[0], x[:120], numbers[0][:120], owner=numbers[1])
+    assert figures(run) == figures(one(experiment, dataset=plain, partition="by_writer", topology="ring"))
+    categories = mf.dataset(
+        x, pandas.Categorical(frame.kind), x[:120], frame.kind[:120], owner=frame.garden, owner_test=frame.garden[:120]
+    )
+    assert figures(run) == figures(one(experiment, dataset=categories, partition="by_writer", topology="ring"))
+    frame["other"] = frame.kind.replace({"tit": "swift"})
+    assert made("other").version != made().version
+    frame["half"] = frame.kind.where(frame.index != 7, None)
+    with pytest.raises(ValueError, match="y holds (None|nan) at 7, needed whole numbers, or a text for each example"):
+        made("half")
+    with pytest.raises(ValueError, match="owner has texts and owner_test is of type int64, needed texts in both"):
+        made(owner_test=np.zeros(120, int))
 
 
 def test_two_edges_are_no_matrix() -> None:

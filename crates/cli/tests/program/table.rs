@@ -120,6 +120,37 @@ fn settings_are_compared_over_the_same_seeds() {
 }
 
 #[test]
+fn values_of_a_setting_stand_side_by_side() {
+    let (sandbox, records) = finished();
+    let line = "table runs/tiny --by topology,learning_rate --across learning_rate";
+    let said = sandbox.says(&format!("{line} -o wide.tex")).ended_with(0);
+    assert_eq!(said.out, "");
+    let latex = sandbox.read("wide.tex");
+    let title = "topology & learning\\_rate=0.01 & learning\\_rate=0.2 \\\\";
+    assert!(latex.contains(title), "{latex}");
+    for (overlay, name) in ["ring", "complete"].into_iter().enumerate() {
+        let cell = |rate| {
+            let (mean, half) = interval(seeds(&records, [rate, overlay], "test_accuracy"));
+            format!("{:.2} $\\pm$ {:.2} \\%", 100.0 * mean, 100.0 * half)
+        };
+        let row = latex
+            .lines()
+            .find(|row| row.starts_with(&format!("{name} & ")));
+        let row = row.unwrap().replace("\\textbf{", "").replace('}', "");
+        assert_eq!(row, format!("{name} & {} & {} \\\\", cell(0), cell(1)));
+    }
+    assert_eq!(latex.matches("\\textbf").count(), 2, "{latex}");
+    assert!(latex.contains("3 runs in each cell"), "{latex}");
+    let said = sandbox.says(&format!("{line} --compare topology=ring"));
+    said.ended_with(2).complained_of(&["--across", "--compare"]);
+    let both = "table runs/tiny --by topology --across learning_rate";
+    sandbox
+        .says(both)
+        .ended_with(2)
+        .complained_of(&["learning_rate", "--by"]);
+}
+
+#[test]
 fn between_two_evaluations_a_figure_lies_on_a_straight_line() {
     let (sandbox, _) = finished();
     let runs = sandbox.says("run sweep.yaml --json").json();

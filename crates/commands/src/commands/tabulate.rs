@@ -22,6 +22,7 @@ figures less.
 Examples:
   meshfold table runs/first --by topology
   meshfold table runs/first --by topology,algorithm --best learning_rate --compare algorithm=dsgd
+  meshfold table runs/first --by algorithm,partition --across partition -o table.tex
   meshfold table runs/first --by topology --at target=0.95 --format latex -o table.tex")]
 pub(crate) struct TableArguments {
     /// Folders of runs, or folders that hold runs
@@ -53,6 +54,9 @@ pub(crate) struct TableArguments {
     /// Compare each row with the one that has this value, over the same seeds
     #[arg(long, value_name = "SETTING=VALUE", value_parser = setting)]
     compare: Option<Baseline>,
+    /// Show the values of this setting of --by side by side, each with its mean alone: a table for a paper
+    #[arg(long, value_name = "SETTING", conflicts_with = "compare")]
+    across: Option<String>,
     /// How to write it [default: by the ending of FILE, else terminal]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -114,6 +118,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
         at,
         metric: arguments.metric.clone(),
         compare: baseline.map(|baseline| (baseline.setting.clone(), baseline.value.clone())),
+        across: arguments.across.clone(),
     };
     let mut table =
         Table::of(&gathered.runs, request).map_err(|error| Failure::refused(error.to_string()))?;

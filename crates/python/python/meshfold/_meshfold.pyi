@@ -409,6 +409,8 @@ class Part:
         classes: int,
         train: tuple[NDArray[Any], NDArray[np.uint16], NDArray[np.uint32] | None],
         test: tuple[NDArray[Any], NDArray[np.uint16], NDArray[np.uint32] | None],
+        label_names: Sequence[str],
+        owner_names: Sequence[str],
     ) -> Part: ...
 
 class EventLog:

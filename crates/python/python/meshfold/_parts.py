@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meshfold import _arrays, _digests, _renewal
+from meshfold import _arrays, _digests, _renewal, _tags
 from meshfold._errors import ConfigError
 from meshfold._meshfold import Part
 from meshfold._overlays import overlay
@@ -104,10 +104,11 @@ def dataset(
     Args:
         x: features of the training examples: `[M, D]`, images `[M, H, W]` or `[M, C, H, W]`. Bytes are divided by 255, numbers are
             taken as they are.
-        y: their labels, `[M]`, whole numbers from 0.
+        y: their labels, `[M]`: whole numbers from 0, or texts, which are numbered in their order and name the labels in results.
         x_test: features of the test examples, shaped as those of `x`.
         y_test: their labels.
-        owner: the owner of each training example, `[M]`, whole numbers from 0; the partition `by_writer` makes one client per owner.
+        owner: the owner of each training example, `[M]`, whole numbers from 0 or texts; the partition `by_writer` makes one client per
+            owner, in their order.
         owner_test: the owner of each test example; if absent, one further owner who has no training examples.
         classes: number of classes; one more than the largest label if absent.
         label: what the dataset is called in tables; `arrays` with a digest if absent.
@@ -120,12 +121,15 @@ def dataset(
     test, test_shape = _features(x_test, "x_test")
     if shape != test_shape or train.dtype != test.dtype:
         raise ValueError(f"dataset: x_test is {test_shape} of {test.dtype}, but x is {shape} of {train.dtype}")
+    y, y_test, label_names = _tags.numbered(y, y_test, "y")
+    owner, owner_test, owner_names = (owner, owner_test, []) if owner is None else _tags.numbered(owner, owner_test, "owner")
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
     count = _classes(labels, test_labels, classes)
     owners = _owners(owner, len(train), owner_test, len(test))
     # The features are flat, so that their shape does not tell the images' shape.
     form = np.array([*shape, count])
-    digest = _digests.of_arrays(train, labels, test, test_labels, *owners, form)
+    named = [np.array(names) for names in (label_names, owner_names) if names]
+    digest = _digests.of_arrays(train, labels, test, test_labels, *owners, form, *named)
     train_owners, test_owners = owners or (None, None)
     return Part.dataset(
         label or f"arrays-{digest[:6]}",
@@ -134,6 +138,8 @@ def dataset(
         count,
         (train, labels, train_owners),
         (test, test_labels, test_owners),
+        label_names,
+        owner_names,
     )
 
 
@@ -241,6 +247,8 @@ class Collector:
         method = value if isinstance(value, type) else type(value)
         if issubclass(method, Method):
             found = f"found the method {method.__name__}, needed its name: {{'own': {{'name': '{method.name}', ...}}}}"
+        elif hasattr(value, "named_parameters"):
+            found = f"found the module {method.__name__}, needed `mf.torch_model(module)`"
         else:
             found = f"found {type(value).__name__}, needed text, a number, a list, a dict or a part, such as `mf.overlay(...)`"
         raise TypeError(f"the experiment holds what is no YAML: {path}: {found}")

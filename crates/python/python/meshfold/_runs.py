@@ -6,6 +6,7 @@ import html
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from meshfold import _meshfold
 from meshfold._comparison import Comparison, Value, choices, names, one_of
-from meshfold._errors import ResultsError
+from meshfold._errors import MeshfoldWarning, ResultsError
 from meshfold._meshfold import Figure, Recorded, Stack, Table
 
 
@@ -244,6 +245,7 @@ class Runs(Sequence[Run]):
         best: str | None = None,
         on: str | None = None,
         compare: Mapping[str, Value] | None = None,
+        across: str | None = None,
     ) -> Comparison:
         """A table with a row for each setting: mean, deviation and 95 % interval over its runs. It is what `meshfold table` prints.
 
@@ -260,6 +262,8 @@ class Runs(Sequence[Run]):
             on: the figure that says which value is best, or `validation`; that of the validation examples if the runs have any, else
                 `metric`, if absent.
             compare: compare each row with the one that has this value, over the same seeds: `{"algorithm": "dsgd"}`.
+            across: print the values of this setting of `by` side by side, each with its mean alone, also in Markdown and LaTeX. Data
+                frames keep a row for each setting.
 
         Raises:
             ValueError: if a name stands for nothing; the message has those that there are. If runs of one row differ in another
@@ -274,6 +278,7 @@ class Runs(Sequence[Run]):
             "at": None if at is None else "=".join(one_of(at, "at", '{"round": 100}') or ()),
             "metric": metric,
             "compare": one_of(compare, "compare", '{"algorithm": "dsgd"}'),
+            "across": across,
         }
         return Comparison(*_meshfold.compare(self._recorded, self._places, request))
 
@@ -384,9 +389,12 @@ def read(*folders: str | PathLike[str]) -> Runs:
         folders: folders of runs, such as `runs/quickstart/1f3a…`, or folders that hold them, such as `runs/quickstart`.
 
     Raises:
-        ResultsError: if no run is found, or none can be read. If only some are damaged, `Runs.left_out` names them.
+        ResultsError: if no run is found, or none can be read. If only some cannot be read, a warning and `Runs.left_out` name each.
     """
     if not folders:
         raise ResultsError("found no folder, needed at least one, such as read('runs/quickstart')")
     # The working folder may have changed when more is read.
-    return Runs(Recorded([os.path.abspath(fspath(folder)) for folder in folders]))
+    runs = Runs(Recorded([os.path.abspath(fspath(folder)) for folder in folders]))
+    for sentence in runs.left_out:
+        warnings.warn(sentence, MeshfoldWarning, stacklevel=2)
+    return runs

@@ -121,11 +121,11 @@ class _TorchModel:
         return module
 
     def fit(self, features: int, classes: int, tokens: bool) -> Fitted:
-        return _FittedTorch(self, classes, tokens)
+        return _FittedTorch(self, features, classes, tokens)
 
 
 class _FittedTorch(Fitted):
-    def __init__(self, model: _TorchModel, classes: int, tokens: bool) -> None:
+    def __init__(self, model: _TorchModel, features: int, classes: int, tokens: bool) -> None:
         import copy
 
         import torch
@@ -147,7 +147,15 @@ class _FittedTorch(Fitted):
         _expect_same(fixed, _fixed(model.made(1, 0)))
 
         def single(parameters: Any, x: Any) -> Any:
-            return functional_call(module, (parameters, fixed), (x.long() if tokens else x,))
+            try:
+                return functional_call(module, (parameters, fixed), (x.long() if tokens else x,))
+            except RuntimeError as error:
+                if "input to conv" not in str(error):
+                    raise
+                raise ValueError(
+                    f"torch_model: an example comes as a row of {features} numbers, but the module begins with a convolution: put "
+                    "`nn.Unflatten(1, (channels, height, width))` before it"
+                ) from error
 
         loss = model.loss or torch.nn.functional.cross_entropy
 

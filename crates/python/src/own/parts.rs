@@ -228,8 +228,9 @@ impl PyPart {
         self.made.kind()
     }
 
-    /// Training and test examples: `(features, labels, owners)` each, the features bytes or numbers `[M, D]`.
+    /// Training and test examples: `(features, labels, owners)` each, the features bytes or numbers `[M, D]`. Names may be absent.
     #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "they are those of Python")]
     fn dataset(
         name: String,
         version: String,
@@ -237,6 +238,8 @@ impl PyPart {
         classes: usize,
         train: ExampleArrays<'_>,
         test: ExampleArrays<'_>,
+        label_names: Vec<String>,
+        owner_names: Vec<String>,
     ) -> PyResult<Self> {
         let (channels, height, width) = shape;
         let shape = Shape {
@@ -244,9 +247,20 @@ impl PyPart {
             height,
             width,
         };
+        let owner_names = (!owner_names.is_empty()).then(|| Arc::new(owner_names));
+        let examples = |arrays: ExampleArrays<'_>| {
+            let examples = arrays
+                .examples(shape, classes)?
+                .with_label_names(&label_names);
+            let named = match &owner_names {
+                Some(names) => examples.with_owner_names(Arc::clone(names)),
+                None => examples,
+            };
+            PyResult::Ok(Arc::new(named))
+        };
         let splits = Splits {
-            train: Arc::new(train.examples(shape, classes)?),
-            test: Arc::new(test.examples(shape, classes)?),
+            train: examples(train)?,
+            test: examples(test)?,
             validation: None,
         };
         let made = Made::Dataset(Arc::new(InMemory(splits)));

@@ -1,0 +1,195 @@
+//! A table in words that has the values of a setting side by side.
+
+use serde_json::Value;
+
+use crate::at::At;
+use crate::digits::Digits;
+use crate::error::TableError;
+use crate::fields::ABSENT;
+use crate::grid::{Grid, GridRow, is_best_of, notes};
+use crate::request::Request;
+use crate::table::{Outcome, Row, Table};
+
+/// Requires that a table of `request` can stand with the values of a setting side by side, if it is to.
+///
+/// # Errors
+/// [`TableError::NoColumnAcross`] or [`TableError::AcrossWith`].
+pub(crate) fn expect_across(request: &Request) -> Result<(), TableError> {
+    let Some(across) = &request.across else {
+        return Ok(());
+    };
+    let others = [
+        (request.compare.is_some(), "--compare"),
+        (matches!(request.at, At::Target(_)), "--at target="),
+    ];
+    if let Some((_, other)) = others.into_iter().find(|(is_there, _)| *is_there) {
+        return Err(TableError::AcrossWith { other });
+    }
+    match request.by.contains(across) {
+        true => Ok(()),
+        false => Err(TableError::NoColumnAcross {
+            written: across.clone(),
+        }),
+    }
+}
+
+impl Grid {
+    /// A row for each value of the other settings, with a mean for each value of the setting `across`.
+    pub(crate) fn across(table: &Table, across: &str) -> Self {
+        let request = &table.request;
+        let column = request.by.iter().position(|name| name == across);
+        let column = column.expect("the request was checked");
+        let mut titles: Vec<String> = request.by.clone();
+        titles.remove(column);
+        let words = titles.len();
+        let columns = firsts(table, |row| row.keys[column].clone());
+        titles.extend(columns.iter().map(|row| title(row, column, across)));
+        let lines = firsts(table, |row| others(row, column));
+        let line = |first: &&Row| {
+            let mut cells = others(first, column);
+            let mut best = Vec::new();
+            for of_column in &columns {
+                let in_column = |row: &&Row| row.keys[column] == of_column.keys[column];
+                let rivals: Vec<&Row> = table.rows.iter().filter(in_column).collect();
+                let is_here = |row: &&&Row| others(row, column) == others(first, column);
+                let row = rivals.iter().find(is_here);
+                if row.is_some_and(|row| is_best_of(row, &rivals, &request.metric)) {
+                    best.push(cells.len());
+                }
+                cells.push(row.map_or_else(|| ABSENT.to_owned(), |row| mean(row, table)));
+            }
+            GridRow { cells, best }
+        };
+        let rows: Vec<GridRow> = lines.iter().map(line).collect();
+        let mut notes = notes(table, &rows);
+        notes.insert(0, what(table));
+        Self {
+            titles,
+            words,
+            rows,
+            notes,
+            rivals: "those of its column",
+        }
+    }
+}
+
+/// The first row of each value of `of`.
+fn firsts<T: PartialEq>(table: &Table, of: impl Fn(&Row) -> T) -> Vec<&Row> {
+    let mut firsts: Vec<&Row> = Vec::new();
+    for row in &table.rows {
+        if !firsts.iter().any(|first| of(first) == of(row)) {
+            firsts.push(row);
+        }
+    }
+    firsts
+}
+
+/// The values of the settings other than that at `column`.
+fn others(row: &Row, column: usize) -> Vec<String> {
+    let mut keys = row.keys.clone();
+    keys.remove(column);
+    keys
+}
+
+/// `iid`, or `alpha=0.1`: a number says little by itself.
+fn title(row: &Row, column: usize, across: &str) -> String {
+    let key = &row.keys[column];
+    match row.settings[column] {
+        Value::String(_) => key.clone(),
+        _ => format!("{across}={key}"),
+    }
+}
+
+fn mean(row: &Row, table: &Table) -> String {
+    match &row.outcome {
+        Outcome::Figure(estimate) => Digits::of(&table.request.metric).mean(estimate.as_ref()),
+        Outcome::Target(_) => ABSENT.to_owned(),
+    }
+}
+
+/// What the cells are, and how many runs each is the mean of.
+fn what(table: &Table) -> String {
+    let n = table.rows.iter().map(|row| match &row.outcome {
+        Outcome::Figure(Some(estimate)) => estimate.n,
+        Outcome::Figure(None) | Outcome::Target(_) => 0,
+    });
+    let least = n.clone().filter(|n| *n > 0).min().unwrap_or(0);
+    let most = n.max().unwrap_or(0);
+    let runs = match (least == most, most) {
+        (true, 1) => "1 run".to_owned(),
+        (true, _) => format!("{most} runs"),
+        (false, _) => format!("{least} to {most} runs"),
+    };
+    format!("{}: the mean of {runs} in each cell", table.request.metric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judged::Judged;
+
+    fn request(across: &str) -> Request {
+        Request {
+            by: ["algorithm", "alpha"].map(str::to_owned).to_vec(),
+            across: Some(across.to_owned()),
+            ..Request::over_seeds()
+        }
+    }
+
+    fn runs() -> Vec<Judged> {
+        let run = |algorithm: &str, alpha: f64, seed: usize, accuracy: f64| {
+            let settings = format!(
+                "{{seed: {seed}, algorithm: {algorithm}, partition: {{dirichlet: {{alpha: {alpha}}}}}}}"
+            );
+            Judged::finished(&settings, &[&[("test_accuracy", accuracy)]])
+        };
+        vec![
+            run("dsgd", 0.1, 1, 0.5),
+            run("dsgd", 0.1, 2, 0.5),
+            run("dsgd", 1.0, 1, 0.9),
+            run("dsgd", 1.0, 2, 0.9),
+            run("alone", 0.1, 1, 0.6),
+            run("alone", 0.1, 2, 0.6),
+        ]
+    }
+
+    #[test]
+    fn values_of_a_setting_stand_side_by_side() {
+        let grid = Grid::of(&Table::about(runs(), request("alpha")).unwrap());
+        assert_eq!(grid.titles, ["algorithm", "alpha=0.1", "alpha=1"]);
+        assert_eq!(grid.words, 1);
+        let cells: Vec<&[String]> = grid.rows.iter().map(|row| row.cells.as_slice()).collect();
+        assert_eq!(
+            cells,
+            [
+                ["dsgd", "50.00 ± 0.00 %", "90.00 ± 0.00 %"],
+                ["alone", "60.00 ± 0.00 %", "–"]
+            ]
+        );
+        let best: Vec<&[usize]> = grid.rows.iter().map(|row| row.best.as_slice()).collect();
+        let (nothing, first): (&[usize], &[usize]) = (&[], &[1]);
+        assert_eq!(best, [nothing, first], "one mean alone is not the best");
+        assert_eq!(
+            grid.notes[0],
+            "test_accuracy: the mean of 2 runs in each cell"
+        );
+        let turned = Grid::of(&Table::about(runs(), request("algorithm")).unwrap());
+        assert_eq!(turned.titles, ["alpha", "dsgd", "alone"]);
+    }
+
+    #[test]
+    fn what_has_several_columns_does_not_stand_side_by_side() {
+        let told = |request: Request| Table::about(runs(), request).unwrap_err().to_string();
+        assert!(told(request("seed")).contains("name it in --by"));
+        let target = Request {
+            at: "target=0.7".parse().unwrap(),
+            ..request("alpha")
+        };
+        assert!(told(target).contains("leave out --at target="));
+        let compared = Request {
+            compare: Some(("algorithm".to_owned(), "dsgd".to_owned())),
+            ..request("alpha")
+        };
+        assert!(told(compared).contains("leave out --compare"));
+    }
+}

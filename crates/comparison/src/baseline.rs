@@ -1,0 +1,197 @@
+//! The row that each row of a table is compared with.
+
+use std::collections::BTreeSet;
+
+use meshfold_statistics::Paired;
+
+use crate::error::TableError;
+use crate::grouping::{Group, Names};
+use crate::name::Name;
+use crate::only::meant;
+use crate::request::Request;
+use crate::table::Row;
+
+/// Compares each of `rows`, which are those of `groups`, with the row that has the value of `compare`. Returns what a reader
+/// must know.
+///
+/// # Errors
+/// [`TableError::NotAColumn`] or [`TableError::NoBaseline`].
+pub(crate) fn compare(
+    rows: &mut [Row],
+    groups: &[Group<'_>],
+    names: &Names,
+    request: &Request,
+) -> Result<Option<String>, TableError> {
+    let Some((field, asked)) = &request.compare else {
+        return Ok(None);
+    };
+    let place = names.by.iter().position(|name| name.written == *field);
+    let place = place.ok_or_else(|| TableError::NotAColumn {
+        written: field.clone(),
+    })?;
+    let value = value(asked, groups, place).map_err(|known| TableError::NoBaseline {
+        field: field.clone(),
+        value: asked.clone(),
+        known,
+    })?;
+    for (row, group) in rows.iter_mut().zip(groups) {
+        row.baseline = baseline(group, groups, names, place, &value);
+        let other = row.baseline.map(|baseline| &groups[baseline]);
+        let other = other.filter(|other| other.keys != group.keys);
+        row.comparison = other.and_then(|other| paired(group, other, names, request));
+    }
+    let alone = rows.iter().zip(groups);
+    let alone = alone.filter(|(row, _)| row.baseline.is_none());
+    let alone: Vec<String> = alone.map(|(_, group)| group.name()).collect();
+    Ok((!alone.is_empty()).then(|| {
+        format!(
+            "{}: no row with {field}={value} has the same other settings, so there is nothing to compare with",
+            alone.join("; ")
+        )
+    }))
+}
+
+/// The value at `place` that `asked` means.
+///
+/// # Errors
+/// The values that there are, if it means none of them.
+fn value(asked: &str, groups: &[Group<'_>], place: usize) -> Result<String, Vec<String>> {
+    let known: BTreeSet<&String> = groups.iter().map(|group| &group.keys[place]).collect();
+    let known: Vec<String> = known.into_iter().cloned().collect();
+    match meant(asked, &known).first() {
+        Some(found) => Ok(known[*found].clone()),
+        None => Err(known),
+    }
+}
+
+/// The place of the group that has `value` at `place` and, in the other columns, the values of `group`. If there is none, a
+/// column counts as the same if it is a setting of the compared one, as `algorithm.own.gamma` is of `algorithm`, which the
+/// baseline does not have.
+fn baseline(
+    group: &Group<'_>,
+    groups: &[Group<'_>],
+    names: &Names,
+    place: usize,
+    value: &str,
+) -> Option<usize> {
+    let fits = |other: &Group<'_>, or_lacks: bool| {
+        let mut columns = names.by.iter().enumerate();
+        columns.all(|(column, name)| match column == place {
+            true => other.keys[column] == value,
+            false => {
+                let may_lack = or_lacks && name.lies_below(&names.by[place]);
+                other.keys[column] == group.keys[column] || (may_lack && lacks(other, name))
+            }
+        })
+    };
+    let find = |or_lacks| groups.iter().position(|other| fits(other, or_lacks));
+    find(false).or_else(|| find(true))
+}
+
+/// Whether no run of `group` has the setting `name`.
+fn lacks(group: &Group<'_>, name: &Name) -> bool {
+    group
+        .runs
+        .iter()
+        .all(|run| name.value(&run.fields).is_none())
+}
+
+/// `group` less `other`, over the values of `over` that both have.
+fn paired(
+    group: &Group<'_>,
+    other: &Group<'_>,
+    names: &Names,
+    request: &Request,
+) -> Option<Paired> {
+    let values = |of: &Group<'_>| of.values(&names.over, &request.metric, &request.at);
+    let others = values(other);
+    let pair = |(seed, a): (String, f64)| {
+        let (_, b) = others.iter().find(|(other, _)| *other == seed)?;
+        Some((a, *b))
+    };
+    let pairs: Vec<(f64, f64)> = values(group).into_iter().filter_map(pair).collect();
+    Paired::of(&pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judged::Judged;
+    use crate::request::Request;
+    use crate::table::Table;
+
+    fn run(settings: &str, seed: usize, accuracy: f64) -> Judged {
+        Judged::finished(
+            &format!("seed: {seed}\n{settings}"),
+            &[&[("test_accuracy", accuracy)]],
+        )
+    }
+
+    /// Two runs of each of some settings, the second one better by what the place says.
+    fn table(settings: &[&str], by: &[&str], compare: [&str; 2]) -> Table {
+        let both = |(place, settings): (usize, &&str)| {
+            let accuracy = 0.5 + 0.1 * place as f64;
+            [1, 2].map(|seed| run(settings, seed, accuracy + 0.01 * (seed * place) as f64))
+        };
+        let runs = settings.iter().enumerate().flat_map(both).collect();
+        let request = Request {
+            by: by.iter().map(|name| (*name).to_owned()).collect(),
+            compare: Some(compare.map(str::to_owned).into()),
+            ..Request::over_seeds()
+        };
+        Table::about(runs, request).unwrap()
+    }
+
+    fn baselines(table: &Table) -> Vec<Option<usize>> {
+        table.rows.iter().map(|row| row.baseline).collect()
+    }
+
+    const METHODS: [&str; 4] = [
+        "algorithm: {own: {name: admm, lam: 0.1}}",
+        "algorithm: {own: {name: admm, lam: 0.5}}",
+        "algorithm: {dsgd: {order: mix_then_step}}",
+        "algorithm: {alone: {epochs: 1}}",
+    ];
+
+    #[test]
+    fn a_method_is_the_baseline_of_keys_that_it_does_not_have() {
+        let table = table(&METHODS, &["algorithm", "lam"], ["algorithm", "dsgd"]);
+        assert_eq!(baselines(&table), [Some(2); 4]);
+        let difference = |row: usize| {
+            let paired = table.rows[row].comparison.as_ref();
+            paired.map(|paired| (1000.0 * paired.difference.mean).round())
+        };
+        // From one place to the next 0.1, and 0.015 in the mean over the seeds.
+        assert_eq!(
+            [0, 1, 2, 3].map(difference),
+            [Some(-230.0), Some(-115.0), None, Some(115.0)]
+        );
+        assert!(table.notes.is_empty(), "{:?}", table.notes);
+    }
+
+    #[test]
+    fn a_row_without_a_baseline_is_named() {
+        let table = table(&METHODS, &["algorithm", "lam"], ["algorithm", "admm"]);
+        assert_eq!(baselines(&table), [Some(0), Some(1), None, None]);
+        assert_eq!(
+            table.notes,
+            [
+                "dsgd, –; alone, –: no row with algorithm=admm has the same other settings, so there is nothing to compare with"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_does_not_belong_to_the_compared_setting_must_be_the_same() {
+        let runs = [
+            "algorithm: {dsgd: {rate: 1}}",
+            "algorithm: {alone: {rate: 1}}\nstragglers: {share: 0.5, work: uniform}",
+            "algorithm: {alone: {rate: 1}}",
+        ];
+        let table = table(
+            &runs,
+            &["algorithm", "stragglers.share"],
+            ["algorithm", "dsgd"],
+        );
+        assert_eq!(baselines(&table), [Some(0), None, Some(0)]);
+    }
+}

@@ -1,0 +1,99 @@
+//! How many digits of a figure a table shows.
+
+use meshfold_experiment::results::FigureKind;
+use meshfold_statistics::Estimate;
+
+use crate::fields::ABSENT;
+
+/// How a figure is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Digits {
+    /// A share in per cent, with two decimals.
+    Percent,
+    /// Four significant digits.
+    Four,
+    /// One decimal.
+    Tenths,
+    /// Four significant digits of so many.
+    Divided(f64),
+}
+
+impl Digits {
+    /// Those of the figure called `metric`.
+    pub(crate) fn of(metric: &str) -> Self {
+        match FigureKind::of(metric) == FigureKind::Share {
+            true => Self::Percent,
+            false => Self::Four,
+        }
+    }
+
+    /// `88.80 ± 1.20 %`; without an interval the mean alone.
+    pub(crate) fn mean(self, estimate: Option<&Estimate>) -> String {
+        let Some(estimate) = estimate else {
+            return ABSENT.to_owned();
+        };
+        let mean = self.number(estimate.mean);
+        match estimate.interval {
+            Some(interval) => format!(
+                "{mean} ± {}{}",
+                self.number(interval.half_width()),
+                self.unit()
+            ),
+            None => format!("{mean}{}", self.unit()),
+        }
+    }
+
+    /// `88.80 %`.
+    pub(crate) fn figure(self, value: f64) -> String {
+        format!("{}{}", self.number(value), self.unit())
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Self::Percent => " %",
+            Self::Four | Self::Tenths | Self::Divided(_) => "",
+        }
+    }
+
+    fn number(self, value: f64) -> String {
+        match self {
+            Self::Percent => format!("{:.2}", 100.0 * value),
+            Self::Tenths => format!("{value:.1}"),
+            Self::Four => four(value),
+            Self::Divided(divisor) => four(value / divisor),
+        }
+    }
+}
+
+/// `value` with four significant digits.
+fn four(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if (1e-3..1e6).contains(&size) => {
+            let decimals = (3 - size.log10().floor() as i32).max(0) as usize;
+            format!("{value:.decimals$}")
+        }
+        _ => format!("{value:.3e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_digits_that_say_something() {
+        let estimate = Estimate::of(&[0.5, 0.75]).unwrap();
+        assert_eq!(Digits::Percent.figure(0.123_456), "12.35 %");
+        assert!(
+            Digits::Percent
+                .mean(Some(&estimate))
+                .starts_with("62.50 ± ")
+        );
+        assert_eq!(Digits::Percent.mean(None), "–");
+        assert_eq!(Digits::Tenths.figure(24.0), "24.0");
+        assert_eq!(Digits::Four.figure(0.001_234_56), "0.001235");
+        assert_eq!(Digits::Divided(1e6).figure(152_700_000.0), "152.7");
+        assert_eq!(Digits::Four.figure(1.5e9), "1.500e9");
+    }
+}
