@@ -14,11 +14,14 @@ import meshfold.methods
 
 #: Keys that a method needs, or that make a short run see more of it.
 KEYS: dict[str, dict[str, Any]] = {
+    "ad_psgd": {"sigma": 0.7, "latency": 0.3},
     "balance": {"horizon": 6, "gamma": 2.0},
+    "gossip_learning": {"sigma": 0.7, "latency": 0.3, "tokens": True, "a": 1, "c": 2, "period": 1.0},
     "muffliato": {"chebyshev": True, "norm": 1.0},
     "pens": {"search": 3},
     "skip_train": {"training": 2, "only_mixing": 1},
     "squarm_sgd": {"threshold": 100.0},
+    "swift": {"sigma": 0.7, "latency": 0.3, "skips": 1},
     "teleportation": {"slots": 6},
 }
 ROBUST = ["balance", "bridge", "clipped_gossip", "coordinate_median", "ios", "krum"]

@@ -5,6 +5,7 @@ your own with the same name takes its place. Each stands in a file of its own, w
 method of your own.
 """
 
+from meshfold.methods.ad_psgd import AdPsgd
 from meshfold.methods.balance import Balance
 from meshfold.methods.beer import Beer
 from meshfold.methods.bridge import Bridge
@@ -19,6 +20,7 @@ from meshfold.methods.ditto import Ditto
 from meshfold.methods.dsgt_hb import DsgtHb
 from meshfold.methods.epidemic_learning import EpidemicLearning
 from meshfold.methods.extra import Extra
+from meshfold.methods.gossip_learning import GossipLearning
 from meshfold.methods.gt_hsgd import GtHsgd
 from meshfold.methods.ios import Ios
 from meshfold.methods.k_gt import KGt
@@ -34,9 +36,11 @@ from meshfold.methods.relay_sgd import RelaySgd
 from meshfold.methods.skip_train import SkipTrain
 from meshfold.methods.sparse_sharing import SparseSharing
 from meshfold.methods.squarm_sgd import SquarmSgd
+from meshfold.methods.swift import Swift
 from meshfold.methods.teleportation import Teleportation
 
 __all__ = [
+    "AdPsgd",
     "Balance",
     "Beer",
     "Bridge",
@@ -51,6 +55,7 @@ __all__ = [
     "DsgtHb",
     "EpidemicLearning",
     "Extra",
+    "GossipLearning",
     "GtHsgd",
     "Ios",
     "KGt",
@@ -66,5 +71,6 @@ __all__ = [
     "SkipTrain",
     "SparseSharing",
     "SquarmSgd",
+    "Swift",
     "Teleportation",
 ]
