@@ -2,214 +2,17 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from simulated import ALL, BYTES, SLOWDOWN, Simulation, ad_psgd, div_share, gossip_learning, swift
 from test_published import RATE, close
 from test_published_others import like, run_of, traffic
 from transcribed import CLIENTS, Array, experiment, first_models, gradient, ring, unpacked
 
 import meshfold as mf
 import meshfold.methods
-
-BYTES = 84
-#: Seconds of a local step of each client: sums of them are exact in double precision.
-SLOWDOWN = [1.0, 1.5, 0.25, 2.0, 1.0, 3.5, 0.5, 1.25]
-ALL = range(CLIENTS)
-EVERYBODY: list[list[bool]] = [[True] * CLIENTS] * 7
-
-Item = dict[str, Any]
-
-
-class Simulation:
-    """A heap of events, and the models in double precision. Times are in seconds."""
-
-    def __init__(self, local: dict[str, int], window: float, latency: float = 0.0, bandwidth: float | None = None) -> None:
-        self.x = first_models()
-        self.steps, self.window, self.latency = local["steps"], Fraction(window), Fraction(latency)
-        self.seconds = Fraction(0) if bandwidth is None else BYTES / Fraction(bandwidth)
-        self.heap: list[tuple[Fraction, int, int, Item]] = []
-        self.made = 0
-        self.messages: list[int] = []
-        self.bouts = np.zeros((8, CLIENTS), int)
-        self.free = [Fraction(0)] * CLIENTS
-        self.ages: list[int] = []
-        self.changed = [0] * CLIENTS
-
-    def at(self, time: Fraction, client: int, **item: Any) -> None:
-        heapq.heappush(self.heap, (time, client, self.made, item))
-        self.made += 1
-
-    def bout(self, model: Array, client: int) -> Array:
-        for _ in range(self.steps):
-            model = model - RATE * gradient(model, client)
-        return model
-
-    def takes(self, client: int) -> Fraction:
-        return self.steps * Fraction(SLOWDOWN[client])
-
-    def arrival(self, time: Fraction, sender: int, size: int = BYTES) -> Fraction:
-        self.messages.append(size)
-        if self.seconds > 0:
-            time = self.free[sender] = max(time, self.free[sender]) + self.seconds * size / BYTES
-        return time + self.latency
-
-    def neighbours(self, client: int) -> list[int]:
-        return [j for j in sorted(ring(client)) if j != client and self.alive[j]]
-
-    def play(self, begin: Callable[[Fraction, int], None], react: Callable[[Fraction, int, Item], None], alive: list[list[bool]]) -> Array:
-        """Plays seven windows."""
-        for number in range(1, 8):
-            self.number, self.alive = number, alive[number - 1]
-            self.draws = np.random.default_rng([1, number])
-            self.heap = [event for event in self.heap if self.alive[event[1]]]
-            heapq.heapify(self.heap)
-            for client in ALL:
-                if self.alive[client] and not any(event[1] == client and "letter" not in event[3] for event in self.heap):
-                    begin((number - 1) * self.window, client)
-            while self.heap and self.heap[0][0] <= number * self.window:
-                time, client, _, item = heapq.heappop(self.heap)
-                react(time, client, item)
-        return self.x
-
-
-def ad_psgd(world: Simulation, alive: list[list[bool]] = EVERYBODY) -> Array:
-    x = world.x
-
-    def begin(time: Fraction, i: int) -> None:
-        world.at(time + world.takes(i), i, read=x[i].copy(), age=world.changed[i])
-
-    def react(time: Fraction, i: int, item: Item) -> None:
-        if "read" in item:
-            update = world.bout(item["read"], i) - item["read"]
-            world.bouts[world.number, i] += 1
-            some = world.neighbours(i)
-            if not some:
-                world.at(time, i, update=update, partner=None, age=item["age"])
-                return
-            j = some[world.draws.integers(len(some))]
-            meet = max(world.arrival(time, i), world.arrival(time, j))
-            world.at(meet, i, update=update, partner=j, age=item["age"])
-            return
-        j = item["partner"]
-        world.ages.append(world.changed[i] - item["age"])
-        if j is not None and world.alive[j]:
-            x[i] = x[j] = (x[i] + x[j]) / 2
-            world.changed[j] += 1
-        x[i] = x[i] + item["update"]
-        world.changed[i] += 1
-        begin(time, i)
-
-    return world.play(begin, react, alive)
-
-
-def swift(world: Simulation, skips: int = 0, memory: bool = True, alive: list[list[bool]] = EVERYBODY) -> Array:
-    x = world.x
-    mail: list[dict[int, tuple[Array, int]]] = [{} for _ in ALL]
-    counters = [0] * CLIENTS
-
-    def begin(time: Fraction, i: int) -> None:
-        if world.free[i] <= time:
-            for j in world.neighbours(i):
-                world.at(world.arrival(time, i), j, letter=(i, x[i].copy(), world.changed[i]))
-        world.at(time + world.takes(i), i, read=x[i].copy())
-
-    def react(time: Fraction, i: int, item: Item) -> None:
-        if "letter" in item:
-            sender, model, age = item["letter"]
-            mail[i][sender] = model, age
-            return
-        step = world.bout(item["read"], i) - item["read"]
-        world.bouts[world.number, i] += 1
-        counters[i] += 1
-        if counters[i] % (skips + 1) == 0:
-            degree = len(world.neighbours(i))
-            others = [j for j in mail[i] if world.alive[j]]
-            weights = {j: 1 / (1 + max(degree, len(world.neighbours(j)))) for j in others}
-            x[i] = (1 - sum(weights.values())) * x[i] + sum(weights[j] * mail[i][j][0] for j in others)
-            world.ages += [world.changed[j] - mail[i][j][1] for j in others]
-            if not memory:
-                mail[i].clear()
-        x[i] = x[i] + step
-        world.changed[i] += 1
-        begin(time, i)
-
-    return world.play(begin, react, alive)
-
-
-def gossip_learning(
-    world: Simulation, variant: str, average: str, period: float, account: tuple[int, int] | None, alive: list[list[bool]] = EVERYBODY
-) -> Array:
-    x = world.x
-    t, tokens, busy = [0] * CLIENTS, [0] * CLIENTS, [False] * CLIENTS
-    waiting: list[Any] = [None] * CLIENTS
-
-    def begin(time: Fraction, i: int) -> None:
-        busy[i], waiting[i] = False, None
-        # A period begins at a whole number of nanoseconds.
-        world.at(time + Fraction(int(world.draws.random() * period * 1e9), 10**9), i, tick=True)
-
-    def send(time: Fraction, i: int) -> None:
-        some = world.neighbours(i)
-        if some:
-            j = some[world.draws.integers(len(some))]
-            world.at(world.arrival(time, i, BYTES + 8), j, letter=(i, x[i].copy(), t[i], world.changed[i]))
-
-    def merged(i: int, own: Array, other: Array, count: int) -> Array:
-        a = 0.5 if average == "half" or t[i] + count == 0 else count / (t[i] + count)
-        t[i] = max(t[i], count)
-        return (1 - a) * own + a * other
-
-    def receive(time: Fraction, i: int) -> None:
-        sender, model, count, age = waiting[i]
-        waiting[i] = None
-        world.ages.append(world.changed[sender] - age)
-        busy[i] = True
-        if variant == "merge_update":
-            x[i] = model = merged(i, x[i], model, count)
-            world.changed[i] += 1
-        world.at(time + world.takes(i) * (2 if variant == "update_merge" else 1), i, read=model.copy(), count=count)
-
-    def react(time: Fraction, i: int, item: Item) -> None:
-        if "tick" in item:
-            world.at(time + Fraction(period), i, tick=True)
-            if account is not None:
-                least, most = account
-                chance = 0 if tokens[i] < least - 1 else min(1, (tokens[i] - least + 1) / (most - least + 1))
-                if world.draws.random() >= chance:
-                    tokens[i] += 1
-                    return
-            if world.free[i] <= time:
-                send(time, i)
-        elif "letter" in item:
-            waiting[i] = item["letter"]
-            if not busy[i]:
-                receive(time, i)
-        else:
-            result = world.bout(item["read"], i)
-            world.bouts[world.number, i] += 1
-            if variant == "update_merge":
-                world.bouts[world.number, i] += 1
-                result = merged(i, world.bout(x[i], i), result, item["count"])
-            elif variant == "update":
-                t[i] = item["count"]
-            x[i] = result
-            world.changed[i] += 1
-            t[i] += world.steps
-            busy[i] = False
-            if account is not None:
-                answers = int(tokens[i] / account[0] + world.draws.random())
-                tokens[i] -= answers
-                for _ in range(answers):
-                    send(time, i)
-            if waiting[i] is not None:
-                receive(time, i)
-
-    return world.play(begin, react, alive)
 
 
 def agrees(run: mf.Run, world: Simulation, wanted: Array) -> None:
@@ -252,6 +55,14 @@ def test_gossip_learning(keys: dict[str, Any], variant: str, average: str, accou
     tokens = {} if account is None else {"tokens": True, "a": account[0], "c": account[1]}
     run = run_of("gossip_learning", slowdown=SLOWDOWN, variant=variant, average=average, period=1.0, **tokens, **keys)
     agrees(run, world, gossip_learning(world, variant, average, 1.0, account))
+
+
+@pytest.mark.parametrize(("fragment", "receivers"), [(0.3, 2), (1, 3), (0.06, 1)])
+@pytest.mark.parametrize("keys", [*KEYS[:2], {**KEYS[2], "bandwidth": 512.0}, {**KEYS[1], "bandwidth": 32.0}])
+def test_div_share(keys: dict[str, Any], fragment: float, receivers: int) -> None:
+    world = Simulation(**keys)
+    run = run_of("div_share", slowdown=SLOWDOWN, fragment=fragment, receivers=receivers, topology=None, **keys)
+    agrees(run, world, div_share(world, int(1 / fragment), receivers))
 
 
 ALIVE: list[list[bool]] = []
@@ -371,6 +182,8 @@ def test_bouts_are_epochs_if_local_says_so() -> None:
         ("swift", {"bandwidth": 0}, "bandwidth: found the number 0"),
         ("swift", {"window": 0}, "window: found the number 0"),
         ("swift", {"skips": -1}, "skips: found the number -1"),
+        ("div_share", {"fragment": 0}, "fragment: found the number 0, needed a number from 1e-4 to 1"),
+        ("div_share", {"receivers": 0}, "receivers: found the number 0"),
         ("gossip_learning", {"period": 0}, "period: found the number 0"),
         ("gossip_learning", {"a": 0}, "a: found the number 0"),
         ("gossip_learning", {"a": 3, "c": 2}, "needed a whole number of at least `a`"),
@@ -379,12 +192,14 @@ def test_bouts_are_epochs_if_local_says_so() -> None:
 )
 def test_keys_that_cannot_work_are_refused(name: str, keys: dict[str, Any], words: str) -> None:
     with pytest.raises(mf.ConfigError, match=words):
-        run_of(name, **keys)
+        run_of(name, topology="ring" if mf._own.METHODS[name].overlay else None, **keys)
 
 
 @pytest.mark.filterwarnings("ignore:transcribed. not every overlay")
 def test_what_cannot_be_is_told_when_the_run_begins() -> None:
     with pytest.raises(mf.RunFailed, match="slowdown: found 2 numbers, needed one for each of 8 clients"):
         run_of("swift", slowdown=[1.0, 2.0])
+    with pytest.raises(mf.RunFailed, match="fragment: no layer has the 20 parameters that as many fragments need"):
+        run_of("div_share", fragment=0.05, topology=None)
     with pytest.raises(mf.RunFailed, match="client 0 may send to client 1 and not the other way, but clients average in pairs"):
         run_of("ad_psgd", topology="one_peer")

@@ -16,6 +16,7 @@ import meshfold.methods
 KEYS: dict[str, dict[str, Any]] = {
     "ad_psgd": {"sigma": 0.7, "latency": 0.3},
     "balance": {"horizon": 6, "gamma": 2.0},
+    "div_share": {"sigma": 0.7, "latency": 0.3, "bandwidth": 1e5},
     "gossip_learning": {"sigma": 0.7, "latency": 0.3, "tokens": True, "a": 1, "c": 2, "period": 1.0},
     "muffliato": {"chebyshev": True, "norm": 1.0},
     "pens": {"search": 3},

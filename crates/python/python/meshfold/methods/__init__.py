@@ -17,6 +17,7 @@ from meshfold.methods.deep_squeeze import DeepSqueeze
 from meshfold.methods.dfed_alt import DfedAlt
 from meshfold.methods.dfedsam import DFedSam
 from meshfold.methods.ditto import Ditto
+from meshfold.methods.div_share import DivShare
 from meshfold.methods.dsgt_hb import DsgtHb
 from meshfold.methods.epidemic_learning import EpidemicLearning
 from meshfold.methods.extra import Extra
@@ -52,6 +53,7 @@ __all__ = [
     "DeepSqueeze",
     "DfedAlt",
     "Ditto",
+    "DivShare",
     "DsgtHb",
     "EpidemicLearning",
     "Extra",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,8 +220,8 @@ class Asynchronous:
         window: the seconds of a round; if absent, those in which as many bouts end as there are clients.
     """
 
-    overlay = True
-    stacks = 8
+    overlay: ClassVar[bool] = True
+    stacks: ClassVar[int] = 12
 
     seconds_per_step: float = 1.0
     sigma: float = 0.0

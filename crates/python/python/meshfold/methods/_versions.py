@@ -7,7 +7,7 @@ that do not depend on each other are trained in one call.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ class Version:
     """A model at one moment.
 
     Attributes:
-        weights: the rows that it is the weighted sum of; a negative number -1 - b stands for the result of bout b.
+        weights: the rows that it is the weighted sum of; a negative number stands for the result of a bout, or a patchwork.
         depth: how many bouts of local work must be done one after another before it can be computed.
     """
 
@@ -39,6 +39,16 @@ class Bout(NamedTuple):
     depth: int
 
 
+class Patchwork(NamedTuple):
+    """A model whose parameters are cut into fragments. Each fragment is the plain mean of that of some versions."""
+
+    fragments: list[list[Version]]
+    depth: int
+
+
+R = TypeVar("R", Bout, Patchwork)
+
+
 class Versions:
     """All models that come up in one window of simulated time.
 
@@ -49,13 +59,16 @@ class Versions:
         models: the models when the window begins, `[N]`.
         kept: the versions that are kept, `[K]`.
         loaded: those that already are in the row in which a client trains, by the client.
+        fragments: the parameters of each fragment, as columns of `Stack.numpy`, where there are patchworks.
     """
 
     def __init__(self, clients: int, kept: int) -> None:
         self.models = [Version({client: 1.0}, 0) for client in range(clients)]
         self.kept = [Version({2 * clients + place: 1.0}, 0) for place in range(kept)]
         self.loaded: dict[int, Version] = {}
-        self._bouts: list[Bout] = []
+        self.fragments: list[NDArray[np.int64]] = []
+        self._bouts: dict[int, Bout] = {}
+        self._patchworks: dict[int, Patchwork] = {}
         self._depths = [0] * clients
 
     def sum(self, parts: Iterable[tuple[float, Version]]) -> Version:
@@ -72,42 +85,82 @@ class Versions:
         """The version after `steps` local steps of a client."""
         # The bouts of one client take its mini-batches in the order of time.
         depth = self._depths[client] = max(version.depth, self._depths[client]) + 1
-        self._bouts.append(Bout(version, client, steps, depth))
-        return Version({-len(self._bouts): 1.0}, depth)
+        return self._made(self._bouts, Bout(version, client, steps, depth))
+
+    def patched(self, fragments: list[list[Version]]) -> Version:
+        """The patchwork of versions that are rows, or results of bouts: of each fragment, those whose mean it is."""
+        depth = max(version.depth for some in fragments for version in some)
+        return self._made(self._patchworks, Patchwork(fragments, depth))
 
     def compute(
         self, rows: mf.Stack, models: Sequence[Version], loaded: Sequence[Version | None], kept: Sequence[Version], round: mf.Round
     ) -> mf.Stack:
         """The stack from which the next window begins: with the models, the versions on which clients will train next, and those to keep."""
         clients = len(models)
-        results = self._results(2 * clients + len(self.kept))
-        rows = grown(rows, max(2 * clients + len(kept), 1 + max(results, default=0)))
-        row_of = dict(zip(range(-1, -1 - len(results), -1), results, strict=True))
-        for depth in range(1, max(self._depths) + 1):
-            due = [place for place, bout in enumerate(self._bouts) if bout.depth == depth]
-            bouts = [self._bouts[place] for place in due]
-            away = [bout for bout in bouts if self.loaded.pop(bout.client, None) is not bout.version]
-            if away:
-                load(rows, away, clients, row_of)
-            steps = np.zeros(len(rows), int)
-            steps[[clients + bout.client for bout in bouts]] = [bout.steps for bout in bouts]
-            round.train(rows, steps=steps, clients=np.arange(len(rows)) % clients)
-            moved = [(clients + bout.client, results[place]) for place, bout in zip(due, bouts, strict=True)]
-            moved = [(trained, result) for trained, result in moved if trained != result]
-            if moved:
-                rows.scatter([result for _, result in moved], rows.gather([trained for trained, _ in moved]))
+        row_of = self._rows()
+        rows = grown(rows, max(2 * clients + len(kept), 1 + max(row_of.values(), default=0)))
+        for depth in range(max(self._depths) + 1):
+            self._train(rows, {number: bout for number, bout in self._bouts.items() if bout.depth == depth}, row_of, round)
+            due = {row_of[number]: patchwork.fragments for number, patchwork in self._patchworks.items() if patchwork.depth == depth}
+            if due:
+                self._patch(rows, due, row_of)
         return rows.mix(Weights(len(rows), [*models, *loaded, *kept], row_of))
 
-    def _results(self, free: int) -> list[int]:
-        """The row of each bout's result: that in which the client trains, but for those that a later bout of it would overwrite."""
-        rows = [0] * len(self._bouts)
-        later: set[int] = set()
-        for place in reversed(range(len(self._bouts))):
-            client = self._bouts[place].client
-            rows[place] = free if client in later else len(self.models) + client
-            free += client in later
-            later.add(client)
-        return rows
+    def _made(self, results: dict[int, R], result: R) -> Version:
+        """The version that a bout or a patchwork makes."""
+        number = -1 - len(self._bouts) - len(self._patchworks)
+        results[number] = result
+        return Version({number: 1.0}, result.depth)
+
+    def _rows(self) -> dict[int, int]:
+        """The row of each result: that in which the client trains, if no later bout of the client overwrites it, or else one of its own."""
+        clients = len(self.models)
+        rows = {clients + bout.client: number for number, bout in self._bouts.items()}
+        row_of = {number: row for row, number in rows.items()}
+        free = 2 * clients + len(self.kept)
+        for number in (*self._bouts, *self._patchworks):
+            if number not in row_of:
+                row_of[number] = free
+                free += 1
+        return row_of
+
+    def _train(self, rows: mf.Stack, due: dict[int, Bout], row_of: dict[int, int], round: mf.Round) -> None:
+        """Trains on the versions of some bouts at once, at most one of each client."""
+        if not due:
+            return
+        clients = len(self.models)
+        away = [bout for bout in due.values() if self.loaded.pop(bout.client, None) is not bout.version]
+        if away:
+            load(rows, away, clients, row_of)
+        steps = np.zeros(len(rows), int)
+        steps[[clients + bout.client for bout in due.values()]] = [bout.steps for bout in due.values()]
+        round.train(rows, steps=steps, clients=np.arange(len(rows)) % clients)
+        moved = [(clients + bout.client, row_of[number]) for number, bout in due.items() if row_of[number] != clients + bout.client]
+        if moved:
+            rows.scatter([result for _, result in moved], rows.gather([trained for trained, _ in moved]))
+
+    def _patch(self, rows: mf.Stack, due: dict[int, list[list[Version]]], row_of: dict[int, int]) -> None:
+        """Makes patchworks, each in its row."""
+        versions = [[[row_of.get(row, row) for version in some for row in version.weights] for some in due[row]] for row in due]
+        sources = sorted({row for fragments in versions for some in fragments for row in some})
+        place = {row: number for number, row in enumerate(sources)}
+        # Fragments lie side by side, so that each is a slice.
+        order = np.concatenate(self.fragments)
+        found = np.take(rows.gather(sources).numpy(), order, axis=1)
+        made = np.empty((len(due), len(order)), np.float32)
+        last = 0
+        for fragment, columns in enumerate(self.fragments):
+            first, last = last, last + len(columns)
+            for target, fragments in enumerate(versions):
+                some = [place[row] for row in fragments[fragment]]
+                mean = made[target, first:last]
+                mean[:] = found[some[0], first:last]
+                for source in some[1:]:
+                    mean += found[source, first:last]
+                mean /= np.float32(len(some))
+        patched = rows.gather(list(due))
+        patched.set(np.take(made, order.argsort(), axis=1))
+        rows.scatter(list(due), patched)
 
 
 class Weights:
