@@ -199,6 +199,10 @@ def test_keys_that_cannot_work_are_refused(name: str, keys: dict[str, Any], word
 def test_what_cannot_be_is_told_when_the_run_begins() -> None:
     with pytest.raises(mf.RunFailed, match="slowdown: found 2 numbers, needed one for each of 8 clients"):
         run_of("swift", slowdown=[1.0, 2.0])
+    with pytest.raises(mf.RunFailed, match=r"the slowest client needs 2e\+09 seconds for a bout, needed at most 1e\+09"):
+        run_of("swift", slowdown=[1.0] * 7 + [1000.0], seconds_per_step=1e6, local={"steps": 2})
+    with pytest.raises(mf.RunFailed, match="the simulated time is beyond 1e\\+09 seconds: choose a smaller `window`"):
+        run_of("swift", seconds_per_step=1e6, local={"steps": 500})
     with pytest.raises(mf.RunFailed, match="fragment: no layer has the 20 parameters that as many fragments need"):
         run_of("div_share", fragment=0.05, topology=None)
     with pytest.raises(mf.RunFailed, match="client 0 may send to client 1 and not the other way, but clients average in pairs"):

@@ -25,7 +25,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "swift": {"sigma": 0.7, "latency": 0.3, "skips": 1},
     "teleportation": {"slots": 6},
 }
-ROBUST = ["balance", "bridge", "clipped_gossip", "coordinate_median", "ios", "krum"]
+ROBUST = ["balance", "bridge", "clipped_gossip", "coordinate_median", "ios", "krum", "rfa"]
 NAMES = [getattr(mf.methods, name).name for name in mf.methods.__all__]
 
 FAILING: Experiment = {"failures": [{"clients": {"share": 0.2}, "redraw": "each_round"}]}

@@ -34,6 +34,7 @@ from meshfold.methods.pens import Pens
 from meshfold.methods.prox_skip import ProxSkip
 from meshfold.methods.push_pull import PushPull
 from meshfold.methods.relay_sgd import RelaySgd
+from meshfold.methods.rfa import Rfa
 from meshfold.methods.skip_train import SkipTrain
 from meshfold.methods.sparse_sharing import SparseSharing
 from meshfold.methods.squarm_sgd import SquarmSgd
@@ -70,6 +71,7 @@ __all__ = [
     "ProxSkip",
     "PushPull",
     "RelaySgd",
+    "Rfa",
     "SkipTrain",
     "SparseSharing",
     "SquarmSgd",

@@ -16,6 +16,9 @@ from meshfold.methods._versions import Version, Versions
 #: Nanoseconds in a second. Times are whole numbers of them, so that sums of them are exact.
 SECOND = 10**9
 
+#: The longest simulated time: 31 years, which 64 bits hold with room for what is under way.
+MOST_SECONDS = 1e9
+
 #: Kinds of events: a client ends a bout of local work; a client does something else of its own; a message arrives.
 TRAINED, OWN, ARRIVED = range(3)
 
@@ -73,9 +76,14 @@ class Window:
         self.alive = round.alive
         self.steps = local_steps(round)
         #: Nanoseconds of one bout of each client, `[N]`.
-        self.bout = np.maximum(1, np.rint(self.steps * method.seconds_of_a_step(round) * SECOND)).astype(np.int64)
+        seconds = self.steps * method.seconds_of_a_step(round)
+        if seconds.max() > MOST_SECONDS:
+            raise ValueError(f"the slowest client needs {seconds.max():.3g} seconds for a bout, needed at most {MOST_SECONDS:.0e}")
+        self.bout = np.maximum(1, np.rint(seconds * SECOND)).astype(np.int64)
         length = method.window * SECOND if method.window is not None else clients / (1 / self.bout).sum()
         length = max(1, int(np.rint(length)))
+        if round.number * length > MOST_SECONDS * SECOND:
+            raise ValueError(f"the simulated time is beyond {MOST_SECONDS:.0e} seconds: choose a smaller `window` or `seconds_per_step`")
         self.begin, self.end = (round.number - 1) * length, round.number * length
         self.draws = np.random.default_rng([round.seed, round.number])
         self.message_bytes = 4 * models.shape[1]
@@ -205,8 +213,8 @@ class Window:
 class Asynchronous:
     """A method of events: a round is a window of simulated time.
 
-    A method says what a client does when it begins (`begins`), when a bout of its local work ends (`trained`), and when a message arrives
-    (`arrived`). A bout is the local steps of the configuration; clients differ in how long they take.
+    A method says what a client does when it begins (`begins`), when a bout of its local work ends (`trained`), when a message arrives
+    (`arrived`), and when an event of its own is due (`acts`). A bout is the local steps of the configuration; clients differ in how long they take.
 
     Clients that take no part in a window stand still: what they were doing and the messages that are under way to them are lost, and they
     begin anew in the next window in which they take part. Stragglers make fewer steps in the bouts that end in a window.
@@ -241,8 +249,8 @@ class Asynchronous:
             raise mf.KeyFault.value("sigma", "0 beside `slowdown`, which says how slow each client is")
         if not 0 <= self.latency <= 1e6:
             raise mf.KeyFault.value("latency", "a number from 0 to 1e6")
-        if self.bandwidth is not None and not 1e-3 <= self.bandwidth <= 1e15:
-            raise mf.KeyFault.value("bandwidth", "a number from 0.001 to 1e15")
+        if self.bandwidth is not None and not 1 <= self.bandwidth <= 1e15:
+            raise mf.KeyFault.value("bandwidth", "a number from 1 to 1e15")
         if self.window is not None and not 1e-9 <= self.window <= 1e6:
             raise mf.KeyFault.value("window", "a number from 1e-9 to 1e6")
 

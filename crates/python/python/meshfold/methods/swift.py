@@ -23,7 +23,7 @@ class Swift(Asynchronous, mf.Method):
     # Interpretation
     The weight of a neighbour from which nothing has come goes to the client's own model. A client whose link is still busy with what it
     has sent before sends nothing. What a neighbour has sent that takes no part in the window has no weight. The paper's weights by how
-    often clients are active (CCS) are not here.
+    often clients are active (CCS) are not here. Momentum begins at zero in each bout.
 
     Source: Bornstein, Rabbani, Wang, Bedi and Huang, ICLR 2023 (arXiv 2210.14026), Algorithm 1.
 
