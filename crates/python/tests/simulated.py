@@ -37,7 +37,8 @@ class Simulation:
         self.messages: list[int] = []
         self.bouts = np.zeros((8, CLIENTS), int)
         self.free = [Fraction(0)] * CLIENTS
-        self.ages: list[int] = []
+        #: The staleness of all that is used in each window.
+        self.ages: list[list[int]] = [[] for _ in range(8)]
         self.changed = [0] * CLIENTS
 
     def at(self, time: Fraction, client: int, **item: Any) -> None:
@@ -96,7 +97,7 @@ def ad_psgd(world: Simulation, alive: list[list[bool]] = EVERYBODY) -> Array:
             world.at(meet, i, update=update, partner=j, age=item["age"])
             return
         j = item["partner"]
-        world.ages.append(world.changed[i] - item["age"])
+        world.ages[world.number].append(world.changed[i] - item["age"])
         if j is not None and world.alive[j]:
             x[i] = x[j] = (x[i] + x[j]) / 2
             world.changed[j] += 1
@@ -131,7 +132,7 @@ def swift(world: Simulation, skips: int = 0, memory: bool = True, alive: list[li
             others = [j for j in mail[i] if world.alive[j]]
             weights = {j: 1 / (1 + max(degree, len(world.neighbours(j)))) for j in others}
             x[i] = (1 - sum(weights.values())) * x[i] + sum(weights[j] * mail[i][j][0] for j in others)
-            world.ages += [world.changed[j] - mail[i][j][1] for j in others]
+            world.ages[world.number] += [world.changed[j] - mail[i][j][1] for j in others]
             if not memory:
                 mail[i].clear()
         x[i] = x[i] + step
@@ -167,7 +168,7 @@ def gossip_learning(
     def receive(time: Fraction, i: int) -> None:
         sender, model, count, age = waiting[i]
         waiting[i] = None
-        world.ages.append(world.changed[sender] - age)
+        world.ages[world.number].append(world.changed[sender] - age)
         busy[i] = True
         if variant == "merge_update":
             x[i] = model = merged(i, x[i], model, count)
@@ -244,7 +245,7 @@ def div_share(world: Simulation, parts: int, receivers: int) -> Array:
         for (sender, part), (values, age) in mail[i].items():
             total[fragments[part]] += values
             count[fragments[part]] += 1
-            world.ages.append(world.changed[sender] - age)
+            world.ages[world.number].append(world.changed[sender] - age)
         mail[i].clear()
         x[i] = (total / count).reshape(7, 3)
         begin(time, i)
