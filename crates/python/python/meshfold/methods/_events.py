@@ -214,14 +214,15 @@ class Asynchronous:
     """A method of events: a round is a window of simulated time.
 
     A method says what a client does when it begins (`begins`), when a bout of its local work ends (`trained`), when a message arrives
-    (`arrived`), and when an event of its own is due (`acts`). A bout is the local steps of the configuration; clients differ in how long they take.
+    (`arrived`), and when an event of its own is due (`acts`). A bout is the local steps of the configuration; clients differ in how long they
+    take.
 
     Clients that take no part in a window stand still: what they were doing and the messages that are under way to them are lost, and they
     begin anew in the next window in which they take part. Stragglers make fewer steps in the bouts that end in a window.
 
     Attributes:
         seconds_per_step: the simulated seconds of one local step, those of the median client where they differ.
-        sigma: how different clients are: the standard deviation of the natural logarithm of their slowdown, which is drawn once by the seed.
+        sigma: how different clients are: the standard deviation of the natural logarithm of their slowdown, drawn once by the seed.
         slowdown: how many times slower each client is, one number for each, in place of what `sigma` draws.
         latency: the seconds between the sending of a message and its arrival, if it has no bytes.
         bandwidth: the bytes that a client sends in a second; without end if absent.

@@ -95,7 +95,7 @@ class Versions:
     def compute(
         self, rows: mf.Stack, models: Sequence[Version], loaded: Sequence[Version | None], kept: Sequence[Version], round: mf.Round
     ) -> mf.Stack:
-        """The stack from which the next window begins: with the models, the versions on which clients will train next, and those to keep."""
+        """The stack from which the next window begins: the models, the versions on which clients will train next, and those to keep."""
         clients = len(models)
         row_of = self._rows()
         rows = grown(rows, max(2 * clients + len(kept), 1 + max(row_of.values(), default=0)))

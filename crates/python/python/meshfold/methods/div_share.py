@@ -30,13 +30,13 @@ class DivShare(Asynchronous, mf.Method):
     Clients draw among those that take part. Messages count in the window in which they are put in order. Momentum begins at zero in each
     bout.
 
-    Source: Biswas, Kermarrec, Marouani, Pires, Sharma and de Vos, WWW 2025 (arXiv 2410.12918), Algorithms 1 to 3; what came is averaged after
-    local work, as in the authors' program.
+    Source: Biswas, Kermarrec, Marouani, Pires, Sharma and de Vos, WWW 2025 (arXiv 2410.12918); what came is averaged after local
+    work, as in the authors' program.
 
     Attributes:
         fragment: the share of the parameters in a fragment; K is one over it, rounded down.
-        receivers: J, how many clients a fragment is sent to; all others if there are fewer. If absent, log2 of the number of clients, rounded
-            up.
+        receivers: J, how many clients a fragment is sent to; all others if there are fewer. If absent, log2 of the number of clients,
+            rounded up.
     """
 
     overlay = False

@@ -21,8 +21,8 @@ class GossipLearning(Asynchronous, mf.Method):
 
     and t_i grows by the steps. The weight a is t_r / (t_i + t_r), one half while both are 0, or always one half.
 
-    With `tokens`, clients send less at fixed times, and more in answer to what comes: the randomised token account. Client i has k_i tokens,
-    first 0. Once in each period it sends with the probability
+    With `tokens`, clients send less at fixed times, and more in answer to what comes: the randomised token account. Client i has k_i
+    tokens, first 0. Once in each period it sends with the probability
 
         0 if k_i < A - 1,   (k_i - A + 1) / (C - A + 1) up to k_i = C,   1 above,
 
@@ -34,8 +34,8 @@ class GossipLearning(Asynchronous, mf.Method):
     bouts of local work each client has ended.
 
     # Interpretation
-    A model that comes while the client trains waits until then; a newer one takes its place. A client whose link is still busy sends nothing
-    in that period. The account's messages are all useful. Momentum begins at zero in each bout.
+    A model that comes while the client trains waits until then; a newer one takes its place. A client whose link is still busy sends
+    nothing in that period. The account's messages are all useful. Momentum begins at zero in each bout.
 
     Source: Ormandi, Hegedus and Jelasity, Concurrency and Computation 2013 (arXiv 1109.1396), Algorithms 1 and 2; the weights by t from
     Hegedus, Danner and Jelasity, JPDC 2021; the token account from Danner and Jelasity, ICDCS 2018.

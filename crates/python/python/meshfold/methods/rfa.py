@@ -22,7 +22,7 @@ class Rfa(RobustAveraging, mf.Method):
     The paper has a server; here each client is the server of its neighbourhood, and the weights of the overlay take the place of shares of
     examples.
 
-    Source: Pillutla, Kakade and Harchaoui, IEEE Transactions on Signal Processing 2022 (arXiv 1912.13445), Algorithm 2.
+    Source: Pillutla, Kakade and Harchaoui, IEEE Transactions on Signal Processing 2022 (arXiv 1912.13445).
 
     Attributes:
         weiszfeld_steps: T.
