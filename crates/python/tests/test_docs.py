@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import meshfold as mf
@@ -58,13 +59,23 @@ def test_the_programs_of_the_page_on_call_backs_run(
 
 def test_the_page_on_published_methods_runs_and_names_all(capsys: pytest.CaptureFixture[str]) -> None:
     page = DOCS / "published.md"
-    (block,) = blocks_of(page)
+    block, asynchronous = blocks_of(page)
     exec(compile(block, str(page), "exec"), {})
     # The numbers differ from processor to processor in their last digits.
     told = re.sub(r"[\d.]+", "0", capsys.readouterr().out.split("\n\n")[0])
     assert told in re.sub(r"[\d.]+", "0", page.read_text())
     rows = re.findall(r"^\| `(\w+)` \|.*?\|(.*?)\|.*\|$", page.read_text(), re.MULTILINE)
-    attacks = {"attack", "attackers", "strength", "judged_every"}
-    named = {name: set(re.findall(r"`(\w+)`", keys)) | (attacks if "those of attacks" in keys else set()) for name, keys in rows}
+    groups = {
+        "those of attacks": {"attack", "attackers", "strength", "judged_every"},
+        "those of time": {"seconds_per_step", "sigma", "slowdown", "latency", "bandwidth", "window"},
+    }
+    named = {
+        name: set(re.findall(r"`(\w+)`", keys)).union(*(group for words, group in groups.items() if words in keys)) for name, keys in rows
+    }
     classes = [getattr(mf.methods, name) for name in mf.methods.__all__]
     assert named == {kind.name: set(_own.keys_of(kind)) for kind in classes}
+    exec(compile(asynchronous, str(page), "exec"), {})
+    accuracies = [float(number) for number in re.findall(r"([\d.]+)%", capsys.readouterr().out)]
+    assert len(accuracies) == 6 and all(going_on > waiting for waiting, going_on in zip(accuracies[:3], accuracies[3:], strict=True))
+    table = re.findall(r"^\| \d+ \| ([\d.]+) % \| ([\d.]+) % \|$", page.read_text(), re.MULTILINE)
+    np.testing.assert_allclose(np.array(table, float).T.ravel(), accuracies, atol=1)

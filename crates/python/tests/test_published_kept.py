@@ -14,15 +14,19 @@ import meshfold.methods
 
 #: Keys that a method needs, or that make a short run see more of it.
 KEYS: dict[str, dict[str, Any]] = {
+    "ad_psgd": {"sigma": 0.7, "latency": 0.3},
     "balance": {"horizon": 6, "gamma": 2.0},
+    "div_share": {"sigma": 0.7, "latency": 0.3, "bandwidth": 1e5},
     "dp_dsgd": {"batch_size": 1, "lot": 5},
+    "gossip_learning": {"sigma": 0.7, "latency": 0.3, "tokens": True, "a": 1, "c": 2, "period": 1.0},
     "muffliato": {"chebyshev": True, "norm": 1.0},
     "pens": {"search": 3},
     "skip_train": {"training": 2, "only_mixing": 1},
     "squarm_sgd": {"threshold": 100.0},
+    "swift": {"sigma": 0.7, "latency": 0.3, "skips": 1},
     "teleportation": {"slots": 6},
 }
-ROBUST = ["balance", "bridge", "clipped_gossip", "coordinate_median", "ios", "krum"]
+ROBUST = ["balance", "bridge", "clipped_gossip", "coordinate_median", "ios", "krum", "rfa"]
 NAMES = [getattr(mf.methods, name).name for name in mf.methods.__all__]
 
 FAILING: Experiment = {"failures": [{"clients": {"share": 0.2}, "redraw": "each_round"}]}

@@ -19,7 +19,7 @@ import meshfold.methods
 EDGES = [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5), (4, 6), (5, 6), (6, 7)]
 #: They are neighbours.
 ATTACKERS = (1, 3)
-ROBUST = ["clipped_gossip", "ios", "bridge", "coordinate_median", "krum", "balance"]
+ROBUST = ["clipped_gossip", "ios", "bridge", "coordinate_median", "krum", "balance", "rfa"]
 #: The keys that a method has no default for.
 NEEDED: dict[str, dict[str, Any]] = {"balance": {"horizon": 7}}
 
@@ -140,6 +140,45 @@ def test_krum(assumed: int, best: int) -> None:
         return np.asarray(sum(inputs[place] for place in chosen) / len(chosen))
 
     close(robust_models("krum", assumed=assumed, best=best), transcription(robust(rule, sign_flip)))
+
+
+def geometric_median(steps: int, nu: float) -> Rule:
+    def rule(i: int, own: Array, received: dict[int, Array]) -> Array:
+        inputs = {i: own, **received}
+        z = gossip(i, own, received)
+        for _ in range(steps):
+            betas = {j: weight(i, j) / max(nu, distance(z, v)) for j, v in inputs.items()}
+            z = np.asarray(sum(beta * inputs[j] for j, beta in betas.items()) / sum(betas.values()))
+        return z
+
+    return rule
+
+
+@pytest.mark.parametrize(("steps", "nu"), [(0, 0.1), (3, 0.1), (2, 1.5)])
+def test_rfa(steps: int, nu: float) -> None:
+    wanted = transcription(robust(geometric_median(steps, nu), sign_flip))
+    close(robust_models("rfa", weiszfeld_steps=steps, nu=nu), wanted)
+
+
+def test_rfa_without_steps_is_d_sgd() -> None:
+    close(last_models("rfa", topology=overlay(), weiszfeld_steps=0), transcription(robust(gossip)))
+
+
+def test_rfa_comes_near_the_geometric_median() -> None:
+    """Where an input is not the median, the directions to all inputs, each with its weight, cancel at it."""
+    draws = np.random.default_rng(0)
+    inputs = draws.standard_normal((6, 20)).astype(np.float32)
+    weights = draws.uniform(0.5, 1, 6).astype(np.float32)
+    rule = meshfold.methods.Rfa()
+    rule.weiszfeld_steps = 200
+    received = meshfold.methods._robust.Received(inputs[0], float(weights[0]), inputs[1:], weights[1:])
+    found = rule.average(received, None)  # type: ignore[arg-type]
+
+    def pull(at: Array) -> float:
+        directions = (inputs - at) / np.linalg.norm(inputs - at, axis=1, keepdims=True)
+        return float(np.linalg.norm(weights @ directions))
+
+    assert pull(found.astype(float)) < 1e-5 < 0.1 < pull(weights.astype(float) @ inputs / weights.sum())
 
 
 def test_balance() -> None:
@@ -280,6 +319,8 @@ def test_a_robust_rule_withstands_what_averages_do_not() -> None:
     ("name", "keys", "words"),
     [
         ("ios", {"assumed": -1}, "assumed: found the number -1, needed a whole number of at least 0"),
+        ("rfa", {"weiszfeld_steps": -1}, "weiszfeld_steps: found the number -1, needed a whole number of at least 0"),
+        ("rfa", {"nu": 0}, "nu: found the number 0, needed a number above 0"),
         ("krum", {"best": 0}, "best: found the number 0, needed a whole number of at least 1"),
         ("clipped_gossip", {"tau": 0}, "tau: found the number 0, needed a number above 0, `adaptive` or `none`"),
         ("clipped_gossip", {"tau": "large"}, "needed a number or one of adaptive, none"),

@@ -5,6 +5,7 @@ your own with the same name takes its place. Each stands in a file of its own, w
 method of your own.
 """
 
+from meshfold.methods.ad_psgd import AdPsgd
 from meshfold.methods.balance import Balance
 from meshfold.methods.beer import Beer
 from meshfold.methods.bridge import Bridge
@@ -16,10 +17,12 @@ from meshfold.methods.deep_squeeze import DeepSqueeze
 from meshfold.methods.dfed_alt import DfedAlt
 from meshfold.methods.dfedsam import DFedSam
 from meshfold.methods.ditto import Ditto
+from meshfold.methods.div_share import DivShare
 from meshfold.methods.dp_dsgd import DpDsgd
 from meshfold.methods.dsgt_hb import DsgtHb
 from meshfold.methods.epidemic_learning import EpidemicLearning
 from meshfold.methods.extra import Extra
+from meshfold.methods.gossip_learning import GossipLearning
 from meshfold.methods.gt_hsgd import GtHsgd
 from meshfold.methods.ios import Ios
 from meshfold.methods.k_gt import KGt
@@ -32,12 +35,15 @@ from meshfold.methods.pens import Pens
 from meshfold.methods.prox_skip import ProxSkip
 from meshfold.methods.push_pull import PushPull
 from meshfold.methods.relay_sgd import RelaySgd
+from meshfold.methods.rfa import Rfa
 from meshfold.methods.skip_train import SkipTrain
 from meshfold.methods.sparse_sharing import SparseSharing
 from meshfold.methods.squarm_sgd import SquarmSgd
+from meshfold.methods.swift import Swift
 from meshfold.methods.teleportation import Teleportation
 
 __all__ = [
+    "AdPsgd",
     "Balance",
     "Beer",
     "Bridge",
@@ -49,10 +55,12 @@ __all__ = [
     "DeepSqueeze",
     "DfedAlt",
     "Ditto",
+    "DivShare",
     "DpDsgd",
     "DsgtHb",
     "EpidemicLearning",
     "Extra",
+    "GossipLearning",
     "GtHsgd",
     "Ios",
     "KGt",
@@ -65,8 +73,10 @@ __all__ = [
     "ProxSkip",
     "PushPull",
     "RelaySgd",
+    "Rfa",
     "SkipTrain",
     "SparseSharing",
     "SquarmSgd",
+    "Swift",
     "Teleportation",
 ]

@@ -1,0 +1,50 @@
+"""RFA: the geometric median of models, by a few steps of Weiszfeld's algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import meshfold as mf
+from meshfold.methods._robust import Received, RobustAveraging, Rows, weighted_sum
+
+
+class Rfa(RobustAveraging, mf.Method):
+    """RFA. Attacks are those of all robust methods.
+
+    Client i has n inputs v_j, h_i and all m_ji, with the weights w_ij of the overlay. It begins with their weighted mean z, and T times
+
+        beta_j = w_ij / max(nu, |z - v_j|)
+        z <- (sum_j beta_j v_j) / (sum_j beta_j),     then x_i <- z
+
+    With T = 0 it is the weighted mean. As T grows, z comes near the geometric median: the point with the least sum of w_ij |z - v_j|.
+
+    # Interpretation
+    The paper has a server; here each client is the server of its neighbourhood, and the weights of the overlay take the place of shares of
+    examples.
+
+    Source: Pillutla, Kakade and Harchaoui, IEEE Transactions on Signal Processing 2022 (arXiv 1912.13445).
+
+    Attributes:
+        weiszfeld_steps: T.
+        nu: the distance below which an input does not count for more.
+    """
+
+    weiszfeld_steps: int = 3
+    nu: float = 1e-6
+
+    def check(self) -> None:
+        super().check()
+        if self.weiszfeld_steps < 0:
+            raise mf.KeyFault.value("weiszfeld_steps", "a whole number of at least 0")
+        if not self.nu > 0:
+            raise mf.KeyFault.value("nu", "a number above 0")
+
+    def average(self, received: Received, round: mf.Round) -> Rows:
+        inputs = np.concatenate([received.own[None], received.models])
+        weights = np.concatenate([[received.own_weight], received.weights])
+        median = weighted_sum(weights / weights.sum(), inputs)
+        for _ in range(self.weiszfeld_steps):
+            distances = np.linalg.norm(inputs - median, axis=1).astype(float)
+            factors = weights / np.maximum(self.nu, distances)
+            median = weighted_sum(factors / factors.sum(), inputs)
+        return median
