@@ -14,7 +14,7 @@ import meshfold.methods
 
 #: Keys that a method needs, or that make a short run see more of it.
 KEYS: dict[str, dict[str, Any]] = {
-    "balance": {"horizon": 6, "gamma": 2.0},
+    "balance": {"gamma": 2.0},
     "muffliato": {"chebyshev": True, "norm": 1.0},
     "pens": {"search": 3},
     "skip_train": {"training": 2, "only_mixing": 1},

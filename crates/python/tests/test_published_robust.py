@@ -20,8 +20,6 @@ EDGES = [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 2), (1, 3), (2, 3), (2, 4),
 #: They are neighbours.
 ATTACKERS = (1, 3)
 ROBUST = ["clipped_gossip", "ios", "bridge", "coordinate_median", "krum", "balance"]
-#: The keys that a method has no default for.
-NEEDED: dict[str, dict[str, Any]] = {"balance": {"horizon": 7}}
 
 
 def overlay() -> mf.Part:
@@ -77,7 +75,7 @@ def honest_around(i: int, h: Array) -> Array:
 
 
 def robust_models(name: str, attack: str = "sign_flip", **keys: Any) -> Array:
-    return last_models(name, topology=overlay(), attack=attack, attackers=list(ATTACKERS), **NEEDED.get(name, {}), **keys)
+    return last_models(name, topology=overlay(), attack=attack, attackers=list(ATTACKERS), **keys)
 
 
 @pytest.mark.parametrize("tau", [0.3, "adaptive"])
@@ -228,7 +226,7 @@ def test_gaussian_messages_are_noise_of_the_deviation_that_is_asked_for() -> Non
         ("ios", {"assumed": 0}),
         ("bridge", {"assumed": 0}),
         ("krum", {"assumed": 0, "best": 3}),
-        ("balance", {"gamma": 1e6, "alpha": 1 / 3, "horizon": 7}),
+        ("balance", {"gamma": 1e6, "alpha": 1 / 3}),
     ],
 )
 def test_without_attackers_and_defence_they_are_dsgd(name: str, keys: dict[str, Any]) -> None:
@@ -252,7 +250,7 @@ def test_without_attackers_and_defence_they_are_dsgd(name: str, keys: dict[str, 
 @pytest.mark.parametrize("name", ROBUST)
 def test_a_number_of_attackers_is_drawn_by_the_seed(name: str) -> None:
     drawn = np.random.default_rng([1, 0]).choice(CLIENTS, 2, replace=False).tolist()
-    keys = {"topology": "complete", "attack": "ipm", "judged_every": 7, "seed": 1, **NEEDED.get(name, {})}
+    keys: dict[str, Any] = {"topology": "complete", "attack": "ipm", "seed": 1}
     found, wanted = (mf.run(seeded(name, attackers=attackers, **keys), progress=False)[0] for attackers in (2, drawn))
     assert (found.models().numpy() == wanted.models().numpy()).all()
     lines = [json.loads(line) for line in (found.folder / "metrics.jsonl").read_text().splitlines()]
@@ -260,7 +258,7 @@ def test_a_number_of_attackers_is_drawn_by_the_seed(name: str) -> None:
 
 
 def seeded(name: str, seed: int, **keys: Any) -> dict[str, Any]:
-    return {**experiment(name, **keys), "seed": seed}
+    return {**experiment(name, **keys), "seed": seed, "evaluate": {"every": 7}}
 
 
 def test_a_robust_rule_withstands_what_averages_do_not() -> None:
@@ -272,7 +270,7 @@ def test_a_robust_rule_withstands_what_averages_do_not() -> None:
 
     undefended = honest("clipped_gossip", tau="none")
     for name in ROBUST[1:]:
-        more = {"assumed": 2} if name in ("ios", "bridge", "krum") else {"horizon": 40, "gamma": 2.0} if name == "balance" else {}
+        more = {"assumed": 2} if name in ("ios", "bridge", "krum") else {"gamma": 2.0} if name == "balance" else {}
         assert honest(name, **more) > undefended + 0.1, name
 
 
@@ -287,7 +285,7 @@ def test_a_robust_rule_withstands_what_averages_do_not() -> None:
         ("bridge", {"attackers": [1, 1]}, "needed a number of clients, or a list of clients, each once"),
         ("bridge", {"attackers": -1}, "needed a number of clients, or a list of clients, each once"),
         ("bridge", {"strength": 0}, "strength: found the number 0, needed a number above 0"),
-        ("balance", {}, "horizon"),
+        ("balance", {"horizon": 7}, "unknown key `horizon`"),
     ],
 )
 def test_keys_that_cannot_work_are_refused(name: str, keys: dict[str, Any], words: str) -> None:
