@@ -47,7 +47,7 @@ mod tests {
         layout.push("last", 2, 5);
         let layers = TrainedLayers::of(&layout, |name| name.starts_with("first")).unwrap();
         assert_eq!(layers.trained(), [0..90, 128..158]);
-        assert_eq!(layers.frozen(), [192..202]);
+        assert_eq!(layers.frozen(), std::slice::from_ref(&(192..202)));
         assert_eq!(TrainedLayers::of(&layout, |_| true), None);
         let none = TrainedLayers::of(&layout, |_| false).unwrap();
         assert_eq!((none.trained().len(), none.frozen().len()), (0, 3));

@@ -80,7 +80,7 @@ fn checked<'py>(
         "rows",
         (values, name, PyTuple::new(py, shape)?, last.to_vec()),
     )?;
-    Ok(checked.extract()?)
+    checked.extract()
 }
 
 /// Lets `write` change each row `[P_pad]` of `stack`: in place, or on a GPU by a copy in host memory.
