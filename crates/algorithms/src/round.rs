@@ -40,6 +40,8 @@ pub struct Setting {
     pub first_labels: Vec<u16>,
     /// Seed of what methods draw: `seeds.methods`, or else the run's seed.
     pub seed: u64,
+    /// Rounds that the run is planned to have. A budget, targets or an interruption may end it before.
+    pub rounds: usize,
     /// Parameters of a model, `P`.
     pub parameters: usize,
     /// Blocks of parameters of a model: weights and biases of its layers.
@@ -83,6 +85,8 @@ pub struct Round<'a> {
     pub straggler_context: Option<StragglerContext<'a>>,
     /// Seed of what methods draw: `seeds.methods`, or else the run's seed.
     pub seed: u64,
+    /// Whether the models are judged after this round, so that what the method [records](Round::record) is kept.
+    pub is_recorded: bool,
     /// Where the round's messages are counted.
     pub traffic: &'a mut Traffic,
     /// What the method [records](Round::record) of the round.
@@ -116,6 +120,7 @@ impl Round<'_> {
             gone: self.gone,
             straggler_context: self.straggler_context,
             seed: self.seed,
+            is_recorded: self.is_recorded,
             traffic: &mut *self.traffic,
             figures: &mut *self.figures,
         }

@@ -314,6 +314,7 @@ mod tests {
             shard_sizes: vec![1; first_labels.len()],
             first_labels,
             seed: 5,
+            rounds: 7,
             parameters: 1,
             blocks: 1,
         }

@@ -82,6 +82,7 @@ fn methods_compile_outside_and_say_the_same_of_themselves() {
         shard_sizes: vec![30, 20, 10, 40],
         first_labels: vec![0; 4],
         seed: 1,
+        rounds: 5,
         parameters: 10,
         blocks: 2,
     };

@@ -87,6 +87,7 @@ impl Batched {
                 examples: context.train,
             },
             sgd: tasks.sgd,
+            layers: tasks.layers,
         }
     }
 
@@ -260,6 +261,7 @@ impl Batched {
         let width = taken.width();
         let row = |gradient: &mut Vec<f32>, step: Step<'_>| {
             taken.read(step.place, step.row, gradient)?;
+            stepper.freeze(gradient);
             let ball = HeavyBallUpdate {
                 weights: step.weights,
                 velocity: step.velocity,

@@ -136,6 +136,7 @@ impl Trainer for Blocked {
         let trainer = RowTrainer {
             gradients: self.gradients_of(context, share_rows),
             sgd: tasks.sgd,
+            layers: tasks.layers,
         };
         let train = |job: Job<'_>| {
             let mut batches = context.batches(job.pass, job.work, tasks, job.row);
@@ -170,6 +171,7 @@ impl Trainer for Blocked {
         let trainer = RowTrainer {
             gradients: self.gradients_of(context, false),
             sgd: tasks.sgd,
+            layers: None,
         };
         let fill = |job: Job<'_>| {
             let task = job.work.one_step();

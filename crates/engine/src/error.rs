@@ -61,6 +61,18 @@ pub enum EngineError {
         /// Rows of the stack.
         rows: usize,
     },
+    /// A list of rows is too short for what is asked of it.
+    #[error("{verb}: row {target} is made of {rows} rows, {}", too_few(*left_out))]
+    TooFewRows {
+        /// The verb that was asked for.
+        verb: &'static str,
+        /// The new row.
+        target: usize,
+        /// The rows that it is made of.
+        rows: usize,
+        /// How many of the smallest numbers, and of the largest, are left out.
+        left_out: usize,
+    },
     /// A row was given a client that does not exist or holds no examples.
     #[error("train: row {row} works for client {client}, which {reason}")]
     Client {
@@ -161,6 +173,17 @@ pub enum EngineError {
         /// Lowest row that was so in that round.
         row: usize,
     },
+}
+
+/// How many rows a list needs of which numbers are left out at both ends.
+fn too_few(left_out: usize) -> String {
+    match left_out {
+        0 => "needed at least one".to_owned(),
+        _ => format!(
+            "of which {left_out} are left out at each end, needed at least {}",
+            2 * left_out + 1
+        ),
+    }
 }
 
 /// What became of a model in `round`, and what to do.

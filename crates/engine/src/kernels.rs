@@ -24,13 +24,16 @@ mod norm;
 mod outer;
 mod outer_blocks;
 mod packing;
+pub(crate) mod pair_distances;
 mod pairs;
 mod panel;
 mod prefetch;
 mod sigmoid;
 mod softmax;
+mod sorting_network;
 mod squared_error;
 mod start;
+pub(crate) mod statistics;
 mod step_ahead;
 mod streaming_store;
 #[cfg(test)]

@@ -56,6 +56,7 @@ pub use shared_work::SharedWork;
 pub use stack::Stack;
 pub use stack::mixing::Mixing;
 pub use stack::quantiser::{NormScope, Quantiser, uniform};
+pub use stack::row_lists::RowLists;
 #[cfg(feature = "gpu")]
 pub use stacked::{Launched, Trace, is_told_by_runs};
 pub use stream::{Key, Purpose, stream, threefry};
@@ -67,4 +68,5 @@ pub use training::schedule::{
 };
 pub use training::score::{Score, Split};
 pub use training::tally::Tally;
+pub use training::trained_layers::TrainedLayers;
 pub use training::work::{Amount, BatchSize, Draw, RowWork, Sgd, WorkloadSize};

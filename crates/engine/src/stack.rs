@@ -2,7 +2,10 @@
 
 pub(crate) mod blocks;
 pub(crate) mod mixing;
+mod neighbourhoods;
 pub(crate) mod quantiser;
+pub(crate) mod row_lists;
+mod unpadded;
 pub(crate) mod verbs;
 
 use crate::backend::rows::Rows;

@@ -7,4 +7,5 @@ pub(crate) mod local_work;
 pub(crate) mod schedule;
 pub(crate) mod score;
 pub(crate) mod tally;
+pub(crate) mod trained_layers;
 pub(crate) mod work;

@@ -48,6 +48,8 @@ mod _meshfold {
     #[pymodule_export]
     use crate::own::PyRound;
     #[pymodule_export]
+    use crate::own::PyStart;
+    #[pymodule_export]
     use crate::own::parts::PyPart;
     #[pymodule_export]
     use crate::own::stack::PyStack;

@@ -15,7 +15,7 @@ import meshfold.methods
 #: Keys that a method needs, or that make a short run see more of it.
 KEYS: dict[str, dict[str, Any]] = {
     "ad_psgd": {"sigma": 0.7, "latency": 0.3},
-    "balance": {"horizon": 6, "gamma": 2.0},
+    "balance": {"gamma": 2.0},
     "div_share": {"sigma": 0.7, "latency": 0.3, "bandwidth": 1e5},
     "dp_dsgd": {"batch_size": 1, "lot": 5},
     "gossip_learning": {"sigma": 0.7, "latency": 0.3, "tokens": True, "a": 1, "c": 2, "period": 1.0},

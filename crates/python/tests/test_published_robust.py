@@ -14,14 +14,13 @@ from transcribed import CLIENTS, Array, experiment, gradient, last_models, trans
 
 import meshfold as mf
 import meshfold.methods
+from meshfold.methods._inbox import Inbox
 
 #: An overlay of degrees 1 to 5, whose weights are unequal.
 EDGES = [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5), (4, 6), (5, 6), (6, 7)]
 #: They are neighbours.
 ATTACKERS = (1, 3)
 ROBUST = ["clipped_gossip", "ios", "bridge", "coordinate_median", "krum", "balance", "rfa"]
-#: The keys that a method has no default for.
-NEEDED: dict[str, dict[str, Any]] = {"balance": {"horizon": 7}}
 
 
 def overlay() -> mf.Part:
@@ -77,7 +76,7 @@ def honest_around(i: int, h: Array) -> Array:
 
 
 def robust_models(name: str, attack: str = "sign_flip", **keys: Any) -> Array:
-    return last_models(name, topology=overlay(), attack=attack, attackers=list(ATTACKERS), **NEEDED.get(name, {}), **keys)
+    return last_models(name, topology=overlay(), attack=attack, attackers=list(ATTACKERS), **keys)
 
 
 @pytest.mark.parametrize("tau", [0.3, "adaptive"])
@@ -164,21 +163,32 @@ def test_rfa_without_steps_is_d_sgd() -> None:
     close(last_models("rfa", topology=overlay(), weiszfeld_steps=0), transcription(robust(gossip)))
 
 
+class NearMedian(mf.Method):
+    """Records how far the directions to all inputs, each with its weight, are from cancelling at RFA's result and at the mean."""
+
+    overlay = False
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        draws = np.random.default_rng(0)
+        inputs = draws.standard_normal(models.shape, dtype=np.float32)
+        models.set(inputs)
+        weights = draws.uniform(0.5, 1, CLIENTS)
+        weights /= weights.sum()
+        others = np.arange(1, CLIENTS)
+        inbox = Inbox(models, models, others, np.zeros_like(others), weights[1:], np.r_[weights[:1], np.ones(CLIENTS - 1)])
+        rule = meshfold.methods.Rfa()
+        rule.weiszfeld_steps = 200
+        for name, at in (("of_median", rule.average(inbox, round).numpy()[0]), ("of_mean", weights @ inputs)):
+            directions = (inputs - at) / np.linalg.norm(inputs - at, axis=1, keepdims=True)
+            round.record(name, float(np.linalg.norm(weights @ directions)))
+        round.send(bytes=0)
+
+
 def test_rfa_comes_near_the_geometric_median() -> None:
     """Where an input is not the median, the directions to all inputs, each with its weight, cancel at it."""
-    draws = np.random.default_rng(0)
-    inputs = draws.standard_normal((6, 20)).astype(np.float32)
-    weights = draws.uniform(0.5, 1, 6).astype(np.float32)
-    rule = meshfold.methods.Rfa()
-    rule.weiszfeld_steps = 200
-    received = meshfold.methods._robust.Received(inputs[0], float(weights[0]), inputs[1:], weights[1:])
-    found = rule.average(received, None)  # type: ignore[arg-type]
-
-    def pull(at: Array) -> float:
-        directions = (inputs - at) / np.linalg.norm(inputs - at, axis=1, keepdims=True)
-        return float(np.linalg.norm(weights @ directions))
-
-    assert pull(found.astype(float)) < 1e-5 < 0.1 < pull(weights.astype(float) @ inputs / weights.sum())
+    (run,) = mf.run(experiment("near_median", topology=None, rounds=1), progress=False)
+    records = run.metrics().to_polars()
+    assert records["own.of_median"][-1] < 1e-5 < 0.02 < records["own.of_mean"][-1]
 
 
 def test_balance() -> None:
@@ -267,7 +277,7 @@ def test_gaussian_messages_are_noise_of_the_deviation_that_is_asked_for() -> Non
         ("ios", {"assumed": 0}),
         ("bridge", {"assumed": 0}),
         ("krum", {"assumed": 0, "best": 3}),
-        ("balance", {"gamma": 1e6, "alpha": 1 / 3, "horizon": 7}),
+        ("balance", {"gamma": 1e6, "alpha": 1 / 3}),
     ],
 )
 def test_without_attackers_and_defence_they_are_dsgd(name: str, keys: dict[str, Any]) -> None:
@@ -291,7 +301,7 @@ def test_without_attackers_and_defence_they_are_dsgd(name: str, keys: dict[str, 
 @pytest.mark.parametrize("name", ROBUST)
 def test_a_number_of_attackers_is_drawn_by_the_seed(name: str) -> None:
     drawn = np.random.default_rng([1, 0]).choice(CLIENTS, 2, replace=False).tolist()
-    keys = {"topology": "complete", "attack": "ipm", "judged_every": 7, "seed": 1, **NEEDED.get(name, {})}
+    keys: dict[str, Any] = {"topology": "complete", "attack": "ipm", "seed": 1}
     found, wanted = (mf.run(seeded(name, attackers=attackers, **keys), progress=False)[0] for attackers in (2, drawn))
     assert (found.models().numpy() == wanted.models().numpy()).all()
     lines = [json.loads(line) for line in (found.folder / "metrics.jsonl").read_text().splitlines()]
@@ -299,7 +309,7 @@ def test_a_number_of_attackers_is_drawn_by_the_seed(name: str) -> None:
 
 
 def seeded(name: str, seed: int, **keys: Any) -> dict[str, Any]:
-    return {**experiment(name, **keys), "seed": seed}
+    return {**experiment(name, **keys), "seed": seed, "evaluate": {"every": 7}}
 
 
 def test_a_robust_rule_withstands_what_averages_do_not() -> None:
@@ -311,7 +321,7 @@ def test_a_robust_rule_withstands_what_averages_do_not() -> None:
 
     undefended = honest("clipped_gossip", tau="none")
     for name in ROBUST[1:]:
-        more = {"assumed": 2} if name in ("ios", "bridge", "krum") else {"horizon": 40, "gamma": 2.0} if name == "balance" else {}
+        more = {"assumed": 2} if name in ("ios", "bridge", "krum") else {"gamma": 2.0} if name == "balance" else {}
         assert honest(name, **more) > undefended + 0.1, name
 
 
@@ -328,7 +338,7 @@ def test_a_robust_rule_withstands_what_averages_do_not() -> None:
         ("bridge", {"attackers": [1, 1]}, "needed a number of clients, or a list of clients, each once"),
         ("bridge", {"attackers": -1}, "needed a number of clients, or a list of clients, each once"),
         ("bridge", {"strength": 0}, "strength: found the number 0, needed a number above 0"),
-        ("balance", {}, "horizon"),
+        ("balance", {"horizon": 7}, "unknown key `horizon`"),
     ],
 )
 def test_keys_that_cannot_work_are_refused(name: str, keys: dict[str, Any], words: str) -> None:

@@ -329,3 +329,117 @@ def test_models_are_judged_on_validation_and_test_examples_too(experiment: Exper
             round.evaluate(models, on="validation")
 
     act(experiment, none)
+
+
+def test_a_round_knows_how_many_there_are_and_whether_it_is_recorded(experiment: Experiment) -> None:
+    seen: list[tuple[int, int, bool]] = []
+
+    def do(models: mf.Stack, round: mf.Round) -> None:
+        seen.append((round.number, round.rounds, round.recorded))
+        round.record("noted", round.number)
+
+    found = act(experiment, do, rounds=7, evaluate={"every": 3})
+    assert seen == [(number, 7, number in (3, 6, 7)) for number in range(1, 8)]
+    assert [record["round"] for record in found if "noted" in record.get("own", {})] == [3, 6, 7]
+
+
+def test_a_run_that_ends_early_has_no_record_that_its_rounds_did_not_announce(experiment: Experiment) -> None:
+    announced: list[int] = []
+
+    def do(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        round.send(models)
+        models.mix(round.mixing)
+        assert round.rounds == 20
+        if round.recorded:
+            announced.append(round.number)
+
+    for early in ({"budget": {"bytes": 1}}, {"evaluate": {"every": 4, "targets": [0.25], "stop_at_targets": True}}):
+        announced.clear()
+        found = act(experiment, do, rounds=20, **{"evaluate": {"every": 4}, **early})
+        assert announced == [record["round"] for record in found if record["round"] > 0], early
+        assert 4 <= announced[-1] < 20, early
+
+
+#: What `start` was told, method by method.
+TOLD: list[Any] = []
+
+
+class Curious(mf.Method):
+    """Takes all that `start` can be told."""
+
+    pull: float = 0.5
+
+    def start(self, models: mf.Stack, about: mf.Start) -> None:
+        TOLD.append((about.rounds, about.seed, about.clients, about.shard_sizes.tolist(), about.settings["pull"], len(models)))
+        self.halfway = about.rounds // 2
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        assert (round.rounds, round.seed, round.clients) == TOLD[-1][:3]
+        assert round.settings["pull"] == TOLD[-1][4] and round.rounds // 2 == self.halfway
+        round.send(models)
+
+
+class Variadic(mf.Method):
+    """Passes on whatever it is told."""
+
+    def start(self, *arguments: Any) -> None:
+        TOLD.append(len(arguments))
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.send(models)
+
+
+def test_start_may_ask_about_the_run(experiment: Experiment) -> None:
+    TOLD.clear()
+    for halt in (True, False):
+        base = {**with_algorithm(experiment, "curious", pull=0.25), "rounds": 6, "seed": 4, "checkpoint": {"every": 2}, "evaluate": {"every": 1}}
+        try:
+            mf.run(base, progress=False, callbacks=[halt_at(3)] if halt else [])
+        except Halt:
+            assert halt
+    assert TOLD == [(6, 4, 10, [60] * 10, 0.25, 10)] * 2, "also in the run that goes on"
+    mf.run({**with_algorithm(experiment, "variadic"), "rounds": 1}, progress=False)
+    assert TOLD[-1] == 2
+
+
+@pytest.mark.parametrize("keys", [{}, {"momentum": 0.5, "weight_decay": 0.01}, {"clip_norm": 0.05}])
+def test_named_layers_move_alone(experiment: Experiment, keys: dict[str, Any]) -> None:
+    def do(models: mf.Stack, round: mf.Round) -> None:
+        weight, bias = models.by_layer()
+        before, kept = models.copy(), models * 0.1
+        velocity = kept.copy()
+        round.train(models, layers=[bias], velocity=velocity)
+        for name, stays in ((weight, True), (bias, False)):
+            assert (bits(models.by_layer()[name]) == bits(before.by_layer()[name])) is stays
+            assert (bits(velocity.by_layer()[name]) == bits(kept.by_layer()[name])) is stays or not keys.get("momentum")
+
+    act(experiment, do, keys=keys)
+
+
+def test_all_layers_are_the_whole_model(experiment: Experiment) -> None:
+    after: list[bytes] = []
+
+    def plain(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        after.append(bits(models.numpy()))
+
+    def named(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models, layers=tuple(models.by_layer()))
+        after.append(bits(models.numpy()))
+
+    for do in (plain, named):
+        act(experiment, do, rounds=3, keys={"momentum": 0.9})
+    assert after[:3] == after[3:]
+
+
+def test_layers_that_do_not_exist_are_told(experiment: Experiment) -> None:
+    def do(models: mf.Stack, round: mf.Round) -> None:
+        weight, bias = models.by_layer()
+        with pytest.raises(ValueError, match=f"train: there is no layer `head`: there are `{weight}`, `{bias}`"):
+            round.train(models, layers=[weight, "head"])
+        for wrong in ("weight", [1], 3):
+            with pytest.raises(TypeError, match="train: `layers` needs a list of names"):
+                round.train(models, layers=wrong)  # type: ignore[arg-type]
+
+    act(experiment, do)

@@ -204,3 +204,60 @@ def test_jax_reads_stacks(experiment: Experiment) -> None:
         assert (models.numpy() == 1).all()
 
     look(experiment, at)
+
+
+def test_padded_rows_can_be_set(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        before = models.numpy().copy()
+        models.set(models.numpy(padded=True) * np.float32(2) + np.float32(1))
+        assert (models.numpy() == 2 * before + 1).all()
+        weight, bias = models.by_layer().values()
+        begin, size = (address(bias) - address(weight)) // 4, models.numpy(padded=True).shape[1]
+        assert (models.numpy(padded=True)[:, weight[0].size : begin] == 0).all(), "padding stays zero"
+        assert (models.numpy(padded=True)[:, begin + bias[0].size : size] == 0).all()
+        copy = models.copy()
+        models.set(before)
+        assert (models.numpy() == before).all() and (copy.numpy() == 2 * before + 1).all()
+        models.set(copy.numpy(padded=True))
+        assert (models.numpy() == copy.numpy()).all()
+        for width in (size - 1, size + 1):
+            with pytest.raises(ValueError, match=f"set: the array is of shape .*needed .10, {before.shape[1]}"):
+                models.set(np.zeros((10, width), np.float32))
+
+    look(experiment, at)
+
+
+def test_an_array_that_is_not_finite_changes_nothing(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        before = models.numpy().copy()
+        wrong = before.copy()
+        wrong[3, 5] = np.nan
+        with pytest.raises(ValueError, match=r"set: the array is nan at \[3, 5\], needed finite numbers"):
+            models.set(wrong)
+        layers = {name: layer.copy() for name, layer in models.by_layer().items()}
+        (first, last) = layers
+        layers[first][:] = 7
+        layers[last][2, 0, 1] = np.inf
+        with pytest.raises(ValueError, match=f"set: the layer `{last}` is inf"):
+            models.set(layers)
+        assert (models.numpy() == before).all()
+        # Large numbers are finite although their sum is not.
+        models.set(np.full(models.shape, 3e38, np.float32))
+        assert (models.numpy() == np.float32(3e38)).all()
+        models.set(before)
+
+    look(experiment, at)
+
+
+def test_layers_that_are_set_leave_earlier_arrays_as_they_were(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        array, layers = models.numpy(), models.by_layer()
+        name, weight = next(iter(layers.items()))
+        before, kept = array.copy(), weight.copy()
+        models.set({name: weight + np.float32(1)})
+        assert (array == before).all() and (weight == kept).all()
+        changed = models.by_layer()
+        assert (changed[name] == kept + 1).all()
+        assert all((changed[other] == layers[other]).all() for other in layers if other != name)
+
+    look(experiment, at)

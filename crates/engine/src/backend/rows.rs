@@ -5,6 +5,7 @@ use crate::network::layout::Layout;
 use crate::processor::row_memory::RowMemory;
 use crate::stack::mixing::Matrix;
 use crate::stack::quantiser::Quantiser;
+use crate::stack::row_lists::{RowLists, Statistic};
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -40,6 +41,23 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
 
     /// `rows <- W · rows`, where `matrix` has a column for each row and is not the identity.
     fn mix(&mut self, matrix: &Arc<Matrix>);
+
+    /// `W · rows` as new rows, where `matrix` has a column for each row and is not the identity.
+    fn mixed(&self, matrix: &Arc<Matrix>) -> Box<dyn Rows> {
+        let mut mixed = self.duplicate();
+        mixed.mix(matrix);
+        mixed
+    }
+
+    /// New rows: row `i` has the `statistic` of the rows on list `i`, parameter by parameter. No list is empty or too short.
+    fn statistic(&self, lists: &RowLists, statistic: Statistic<'_>) -> Box<dyn Rows>;
+
+    /// `‖row_a − other_b‖²` of each pair `(a, b)`. Waits for the device.
+    fn pair_distances(
+        &self,
+        other: &dyn Rows,
+        pairs: &[(u32, u32)],
+    ) -> Result<Vec<f64>, EngineError>;
 
     /// New rows: row `i` is row `rows[i]` of these.
     fn gather(&self, rows: &[u32]) -> Box<dyn Rows>;

@@ -6,10 +6,14 @@ use crate::backend::rows::{HeavyBall, Rows, downcast, downcast_mut};
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::largest::keep_largest;
+use crate::kernels::pair_distances::pair_distances;
+use crate::kernels::statistics::statistics;
 use crate::kernels::{host, mix, mix_some};
 use crate::network::layout::Layout;
 use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stack::quantiser::Quantiser;
+use crate::stack::row_lists::{RowLists, Statistic};
+use rayon::prelude::*;
 use std::mem::{replace, take};
 use std::sync::Arc;
 
@@ -195,11 +199,44 @@ impl Rows for HostRows {
         self.become_mixed(mixed);
     }
 
+    fn mixed(&self, matrix: &Arc<Matrix>) -> Box<dyn Rows> {
+        let mut mixed = self.unwritten(matrix.rows);
+        mix(
+            &self.cpu,
+            &matrix.host,
+            &self.values,
+            self.width,
+            &mut mixed,
+        );
+        Box::new(self.of(mixed))
+    }
+
+    fn statistic(&self, lists: &RowLists, statistic: Statistic<'_>) -> Box<dyn Rows> {
+        let mut rows = self.unwritten(lists.len());
+        let (from, width) = (&self.values, self.width);
+        statistics(&self.cpu, lists, statistic, from, width, &mut rows);
+        Box::new(self.of(rows))
+    }
+
+    fn pair_distances(
+        &self,
+        other: &dyn Rows,
+        pairs: &[(u32, u32)],
+    ) -> Result<Vec<f64>, EngineError> {
+        let other: &Self = downcast("squared_pair_distances", other)?;
+        let rows = (&**self.values, &**other.values);
+        Ok(pair_distances(&self.cpu, rows, self.width, pairs))
+    }
+
     fn gather(&self, rows: &[u32]) -> Box<dyn Rows> {
         let mut values = self.unwritten(rows.len());
-        for (target, row) in values.chunks_exact_mut(self.width).zip(rows) {
-            target.copy_from_slice(&self.values[*row as usize * self.width..][..self.width]);
-        }
+        let width = self.width.max(1);
+        self.cpu.install(|| {
+            let targets = values.par_chunks_exact_mut(width).zip(rows);
+            targets.for_each(|(target, row)| {
+                target.copy_from_slice(&self.values[*row as usize * width..][..width]);
+            });
+        });
         Box::new(self.of(values))
     }
 

@@ -11,6 +11,7 @@ use crate::network::layout::Layout;
 use crate::processor::row_memory::RowMemory;
 use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stack::quantiser::Quantiser;
+use crate::stack::row_lists::{RowLists, Statistic};
 use std::sync::Arc;
 
 /// Rows `[R, P_pad]`; this rank holds those that the placement gives it.
@@ -116,6 +117,13 @@ impl RankedRows {
         self.world.mean(self.own.as_ref(), &self.placement, weights)
     }
 
+    /// The rows of all ranks, on the device of this one.
+    fn of_all_ranks(&self) -> Box<dyn OwnRows> {
+        let (all, width) = (self.to_host(), self.own.width());
+        let rows: Vec<&[f32]> = all.chunks_exact(width.max(1)).collect();
+        self.world.expect(self.world.inner.own_rows(&rows, width))
+    }
+
     /// This rank's rows of a new stack, placed as `to` says: its row `i` is row `rows[i]` of this one.
     fn fetch(&self, rows: &[u32], to: &Placement) -> Box<dyn OwnRows> {
         let rank = self.rank();
@@ -158,10 +166,7 @@ impl Rows for RankedRows {
 
     #[cfg(feature = "own-models")]
     fn tensor(&self) -> burn::tensor::Tensor<2> {
-        let (all, width) = (self.to_host(), self.own.width());
-        let rows: Vec<&[f32]> = all.chunks_exact(width.max(1)).collect();
-        let rows = self.world.inner.own_rows(&rows, width);
-        self.world.expect(rows).tensor()
+        self.of_all_ranks().tensor()
     }
 
     fn duplicate(&self) -> Box<dyn Rows> {
@@ -198,6 +203,22 @@ impl Rows for RankedRows {
             }
         }
         self.placement = to;
+    }
+
+    /// Every rank computes all new rows and keeps its own.
+    fn statistic(&self, lists: &RowLists, statistic: Statistic<'_>) -> Box<dyn Rows> {
+        let rows = self.of_all_ranks().statistic(lists, statistic).to_host();
+        Box::new(Self::of_all(&self.world, &rows, self.own.width()))
+    }
+
+    fn pair_distances(
+        &self,
+        other: &dyn Rows,
+        pairs: &[(u32, u32)],
+    ) -> Result<Vec<f64>, EngineError> {
+        let other: &Self = downcast("squared_pair_distances", other)?;
+        let other = other.of_all_ranks();
+        self.of_all_ranks().pair_distances(other.as_ref(), pairs)
     }
 
     fn gather(&self, rows: &[u32]) -> Box<dyn Rows> {

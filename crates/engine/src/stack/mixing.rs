@@ -1,5 +1,6 @@
 //! A mixing matrix made ready for a device.
 
+use super::row_lists::RowLists;
 use meshfold_topology::{Form, MixingMatrix};
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,6 +68,16 @@ impl Mixing {
     /// No exchange between `rows` rows.
     pub fn identity(rows: usize) -> Self {
         Self::of(rows, rows, HostMixing::Identity)
+    }
+
+    /// Sums over the rows of `lists`, whose entries have `weights`, in the order of the lists.
+    pub(crate) fn of_lists(columns: usize, lists: &RowLists, weights: &[f32]) -> Self {
+        let host = HostMixing::Sparse {
+            row_ptr: lists.starts().to_vec(),
+            columns: lists.rows().to_vec(),
+            weights: weights.to_vec(),
+        };
+        Self::of(lists.len(), columns, host)
     }
 
     fn of(rows: usize, columns: usize, host: HostMixing) -> Self {

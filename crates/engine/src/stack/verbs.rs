@@ -209,7 +209,7 @@ impl Stack {
         }
     }
 
-    fn mismatch(&self, verb: &'static str, other: &Self) -> EngineError {
+    pub(crate) fn mismatch(&self, verb: &'static str, other: &Self) -> EngineError {
         EngineError::StackShape {
             verb,
             left_rows: self.rows,

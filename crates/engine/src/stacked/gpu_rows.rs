@@ -6,6 +6,7 @@ use crate::kernels::largest::keep_largest_of;
 use crate::network::layout::Layout;
 use crate::stack::mixing::Matrix;
 use crate::stack::quantiser::Quantiser;
+use crate::stack::row_lists::{RowLists, Statistic};
 use crate::stacked::coalescing::shared_gpu::SharedGpu;
 use crate::stacked::device::memory::{copy, read, tensor};
 use crate::stacked::stack_ops::average::mean;
@@ -14,11 +15,13 @@ use crate::stacked::stack_ops::finite::finite_rows;
 use crate::stacked::stack_ops::heavy_ball::heavy_ball;
 use crate::stacked::stack_ops::mix::mix;
 use crate::stacked::stack_ops::norms::squared_norms;
+use crate::stacked::stack_ops::pair_distances::pair_distances;
 use crate::stacked::stack_ops::quantize::quantize;
 use crate::stacked::stack_ops::rows::{gather_rows, scatter_rows};
 use crate::stacked::stack_ops::scaled::{add_scaled, scale_rows};
 use crate::stacked::stack_ops::shortened::shorten;
 use crate::stacked::stack_ops::stack_rows::StackRows;
+use crate::stacked::stack_ops::statistics::statistics;
 use burn::tensor::{Tensor, TensorData};
 use std::mem::replace;
 use std::sync::Arc;
@@ -112,6 +115,19 @@ impl Rows for GpuRows {
         let target = self.room_to_mix(matrix.rows);
         let mixed = mix(rows, matrix, target);
         self.become_mixed(mixed);
+    }
+
+    fn statistic(&self, lists: &RowLists, statistic: Statistic<'_>) -> Box<dyn Rows> {
+        self.of(statistics(self.tensor(), lists, statistic))
+    }
+
+    fn pair_distances(
+        &self,
+        other: &dyn Rows,
+        pairs: &[(u32, u32)],
+    ) -> Result<Vec<f64>, EngineError> {
+        let other = downcast::<Self>("squared_pair_distances", other)?.tensor();
+        Ok(pair_distances(self.tensor(), other, pairs))
     }
 
     fn gather(&self, rows: &[u32]) -> Box<dyn Rows> {

@@ -30,6 +30,7 @@ use crate::stacked::stack_ops::stack_rows::StackRows;
 use crate::training::context::{Context, RowStates};
 use crate::training::score::{Score, Split};
 use crate::training::tally::{DeviceLosses, RowTally};
+use crate::training::trained_layers::TrainedLayers;
 use crate::training::work::{RowWork, Tasks, WorkloadSize};
 use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::{Examples, Splits};
@@ -182,7 +183,7 @@ impl Stacked {
     fn requests(
         &mut self,
         mut draws: Draws<'_>,
-        rule: Rule,
+        (rule, layers): (Rule, Option<&TrainedLayers>),
         arenas: Arenas,
         tallies: &mut [RowTally],
         round: usize,
@@ -191,6 +192,7 @@ impl Stacked {
             network: self.network.clone(),
             examples: self.train.clone(),
             rule,
+            layers: layers.cloned(),
             schedule: BatchSchedule::idle(0, 0, 1),
             arenas,
             tallies: self.room_for(tallies),
@@ -283,7 +285,8 @@ impl Trainer for Stacked {
             anchor,
             gradients: None,
         };
-        let (arenas, outcome) = self.requests(draws, rule, arenas, states.tallies, tasks.round)?;
+        let steps = (rule, tasks.layers);
+        let (arenas, outcome) = self.requests(draws, steps, arenas, states.tallies, tasks.round)?;
         if let Some((kept, velocities)) = kept.zip(arenas.velocities) {
             *kept.rows() = StackRows::new(tensor(velocities));
         }
@@ -317,7 +320,8 @@ impl Trainer for Stacked {
             gradients: Some(cube_mut(out.rows().take())),
         };
         let rule = Rule::of(tasks.sgd, None, true);
-        let (arenas, outcome) = self.requests(draws, rule, arenas, states.tallies, tasks.round)?;
+        let (arenas, outcome) =
+            self.requests(draws, (rule, None), arenas, states.tallies, tasks.round)?;
         if let Some(gradients) = arenas.gradients {
             *out.rows() = StackRows::new(tensor(gradients));
         }

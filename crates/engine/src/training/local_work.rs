@@ -1,5 +1,6 @@
 //! Local work of all rows of a stack, as a method asks for it.
 
+use super::trained_layers::TrainedLayers;
 use super::work::{RowWork, Sgd, Tasks};
 use crate::backend::trainer::{AnchorRows, TrainedRows};
 use crate::stack::Stack;
@@ -28,6 +29,8 @@ pub struct LocalWork<'a> {
     pub anchor: Option<Anchor<'a>>,
     /// What each row's learning rate is multiplied by, `[R]`; 1 if absent (P-FedAvg, the weighted losses of (2)).
     pub rate_scales: Option<&'a [f32]>,
+    /// The layers that move; all if absent (DFedAlt). Of gradients alone it changes nothing.
+    pub layers: Option<&'a TrainedLayers>,
 }
 
 impl<'a> LocalWork<'a> {
@@ -40,6 +43,7 @@ impl<'a> LocalWork<'a> {
             correction: None,
             anchor: None,
             rate_scales: None,
+            layers: None,
         }
     }
 
@@ -50,6 +54,7 @@ impl<'a> LocalWork<'a> {
             rows: self.rows,
             sgd: self.sgd,
             rate_scales: self.rate_scales,
+            layers: self.layers,
         }
     }
 

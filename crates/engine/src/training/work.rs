@@ -1,6 +1,7 @@
 //! What the rows of a stack are to do between two exchanges.
 
 use super::schedule::LearningRate;
+use super::trained_layers::TrainedLayers;
 use meshfold_data::Partition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -110,6 +111,8 @@ pub(crate) struct Tasks<'a> {
     pub(crate) rows: &'a [RowWork],
     pub(crate) sgd: &'a Sgd,
     pub(crate) rate_scales: Option<&'a [f32]>,
+    /// The layers that local steps move; all if absent.
+    pub(crate) layers: Option<&'a TrainedLayers>,
 }
 
 impl Tasks<'_> {

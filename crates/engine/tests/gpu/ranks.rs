@@ -6,8 +6,8 @@ use meshfold_data::{Input, Partition};
 use meshfold_engine::burn::tensor::{Tensor, activation};
 use meshfold_engine::{
     Amount, Anchor, Device, DeviceRequest, EngineError, Initial, Layout, Learner, LocalWork,
-    Mixing, Network, NormScope, OwnModel, Parameter, Parameters, Quantiser, Ranks, RowWork, Score,
-    Split, Stack, Start, Velocity, uniform,
+    Mixing, Network, NormScope, OwnModel, Parameter, Parameters, Quantiser, Ranks, RowLists,
+    RowWork, Score, Split, Stack, Start, Velocity, uniform,
 };
 use meshfold_topology::MixingMatrix;
 use std::sync::Arc;
@@ -153,6 +153,13 @@ fn every_verb_over_ranks_has_the_bits_of_one_gpu() {
         let apart = models.consensus_distance(&alive);
         found.push(("distance", numbers(&[apart])));
         found.push(("norms", numbers(&models.squared_row_norms())));
+        let lists = RowLists::of_edges(&[(8, 0), (1, 0), (3, 0), (0, 1), (5, 2), (6, 2)], 3);
+        found.push(("medians", floats(&models.medians(&lists).unwrap())));
+        found.push(("deviations", floats(&models.deviations(&lists).unwrap())));
+        let sums = models.weighted_sums(&lists, &[0.5, 2.0, -1.0, 0.1, 0.2, 0.3]);
+        found.push(("weighted sums", floats(&sums.unwrap())));
+        let apart = models.squared_pair_distances(&gradients, &[(0, 8), (4, 2), (4, 2)]);
+        found.push(("distances of pairs", numbers(&apart.unwrap())));
         let mut parts = Vec::new();
         let part = |values: &[f32]| {
             parts.extend(values.iter().map(|value| u64::from(value.to_bits())));

@@ -5,7 +5,7 @@ use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
     Amount, Anchor, BatchSize, Device, Draw, EngineError, Learner, LearningRate, Linear, LocalWork,
     Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split, Stack, Start, Targets,
-    Velocity,
+    TrainedLayers, Velocity,
 };
 use std::sync::Arc;
 
@@ -119,6 +119,8 @@ struct StepTerms {
     kept: bool,
     correction: bool,
     anchor: bool,
+    /// Layers whose names end so stay.
+    frozen: Option<&'static str>,
 }
 
 fn run(device: &Device, model: &Model, sgd: &Sgd, tasks: &[RowWork], terms: StepTerms) -> Outcome {
@@ -131,7 +133,10 @@ fn run(device: &Device, model: &Model, sgd: &Sgd, tasks: &[RowWork], terms: Step
     let anchor = stack.duplicate();
     let mut losses = Vec::new();
     for round in 1..=3 {
+        let stays = |name: &str| terms.frozen.is_some_and(|end| name.ends_with(end));
+        let layers = TrainedLayers::of(&layout, |name| !stays(name));
         let work = LocalWork {
+            layers: layers.as_ref(),
             correction: terms.correction.then_some(&correction),
             anchor: terms.anchor.then_some(Anchor {
                 models: &anchor,
@@ -276,8 +281,56 @@ fn acts_as_on_the_processor(model: &Model) {
             kept: true,
             correction: true,
             anchor: true,
+            frozen: None,
         },
     );
+}
+
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
+fn layers_that_do_not_move_stay_as_on_the_processor() {
+    let plain = Sgd {
+        momentum: 0.5,
+        weight_decay: 0.01,
+        ..sgd()
+    };
+    let clipped = Sgd {
+        clip_norm: Some(0.5),
+        ..plain.clone()
+    };
+    for model in models() {
+        for (rule, kept, frozen) in [
+            (&plain, false, "weight"),
+            (&plain, true, "bias"),
+            (&clipped, true, "bias"),
+        ] {
+            let terms = StepTerms {
+                kept,
+                frozen: Some(frozen),
+                ..StepTerms::default()
+            };
+            compare(&model, rule, &tasks(), terms);
+            let busy = &tasks()[..4];
+            let learner = learner(&gpu(), &model);
+            let start = learner.initial(busy.len(), Start::Independent).unwrap();
+            let found = run(&gpu(), &model, rule, busy, terms).models;
+            let layout = start.layout();
+            for (row, before) in found
+                .chunks_exact(layout.width())
+                .zip(start.to_host().chunks_exact(layout.width()))
+            {
+                for block in layout.blocks() {
+                    let stays = block.name.ends_with(frozen);
+                    assert_eq!(
+                        row[block.range()] == before[block.range()],
+                        stays,
+                        "{}",
+                        block.name
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Stacks and the trainer on the processor, compared with plain double precision, the oracle and PyTorch.
 #![allow(clippy::unwrap_used)]
 
+mod frozen;
 #[cfg(feature = "own-models")]
 mod gradients;
+mod neighbourhoods;
 mod one_output;
 #[cfg(feature = "own-models")]
 mod own_refused;

@@ -7,7 +7,7 @@ use meshfold_topology::MixingMatrix;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-fn layout(sizes: &[usize]) -> Arc<Layout> {
+pub(crate) fn layout(sizes: &[usize]) -> Arc<Layout> {
     let mut layout = Layout::default();
     for (index, size) in sizes.iter().enumerate() {
         layout.push(format!("block{index}"), 1, *size);
@@ -16,7 +16,7 @@ fn layout(sizes: &[usize]) -> Arc<Layout> {
 }
 
 /// A stack with numbers in its blocks and zeros in its padding.
-fn stack(device: &Device, layout: &Arc<Layout>, rows: usize, salt: usize) -> Stack {
+pub(crate) fn stack(device: &Device, layout: &Arc<Layout>, rows: usize, salt: usize) -> Stack {
     let mut values = vec![0.0; rows * layout.width()];
     for (index, row) in values.chunks_exact_mut(layout.width()).enumerate() {
         for block in layout.blocks() {

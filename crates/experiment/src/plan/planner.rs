@@ -191,6 +191,7 @@ impl<'a> Planner<'a> {
             population::Model {
                 seed: config.seed_of(Purpose::Participation),
                 overlay_seed: config.seed_of(Purpose::Overlay),
+                rounds: config.rounds,
                 parameters: layout.parameters(),
                 blocks: layout.blocks().len(),
             },

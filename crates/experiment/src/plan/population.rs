@@ -82,6 +82,7 @@ fn setting_of(partition: &Partition, outline: &DatasetSummary, model: Model) -> 
         shard_sizes: partition.sizes(),
         first_labels: (0..partition.clients()).map(first).collect(),
         seed: model.seed,
+        rounds: model.rounds,
         parameters: model.parameters,
         blocks: model.blocks,
     }
@@ -96,6 +97,7 @@ impl Population {
                 shard_sizes: vec![0; nodes],
                 first_labels: vec![0; nodes],
                 seed,
+                rounds: 0,
                 parameters: 0,
                 blocks: 0,
             }),
@@ -132,6 +134,8 @@ pub(crate) struct Model {
     pub(crate) seed: u64,
     /// Seed of the overlay and of weights that are drawn.
     pub(crate) overlay_seed: u64,
+    /// Rounds that are planned.
+    pub(crate) rounds: usize,
     /// Parameters of a model, `P`.
     pub(crate) parameters: usize,
     /// Blocks that they lie in.

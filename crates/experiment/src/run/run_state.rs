@@ -215,6 +215,7 @@ impl<'a> RunState<'a> {
                 !by_run || straggler_context.policy == meshfold_algorithms::Policy::Partial
             }),
             seed: self.plan.population.setting.seed,
+            is_recorded: self.judge.is_due(number),
             traffic: &mut self.traffic,
             figures: &mut self.figures,
         };
@@ -406,6 +407,7 @@ mod tests {
             shard_sizes: vec![10, 20, 30],
             first_labels: vec![0; 3],
             seed: 1,
+            rounds: 9,
             parameters: 1,
             blocks: 1,
         };

@@ -52,22 +52,65 @@ def floats(value: Any, name: str, shape: tuple[int | None, ...] | None = None) -
     return np.ascontiguousarray(array, dtype=np.float32).reshape(array.shape)
 
 
+def rows(value: Any, name: str, shape: tuple[int, ...], last: list[int]) -> NDArray[np.float32]:
+    """As `numbers`, for an array of `shape` and a last axis of any length in `last`; of another length, the first is asked for."""
+    found = getattr(value, "shape", None)
+    width = found[-1] if found and found[-1] in last else last[0]
+    array = floats(value, name, (*shape, width))
+    # A sum that is finite has finite terms only, and takes no memory. That of others may overflow.
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_finite = np.isfinite(array.sum())
+    return array if is_finite else numbers(array, name)
+
+
+def row_pairs(value: Any, name: str, counts: tuple[int, int]) -> NDArray[np.uint32]:
+    """`value` as a row-major array `[E, 2]` of two rows each, the first below `counts[0]`, the second below `counts[1]`.
+
+    Raises:
+        ValueError: if its shape or type is wrong, or a row does not exist; the message has `name` and the place.
+    """
+    array = _whole_pairs(value, name)
+    wrong = np.argwhere((array < 0) | (array >= counts))
+    if wrong.size > 0:
+        place, side = wrong[0].tolist()
+        raise ValueError(f"{name} has {array[place].tolist()} at {place}: row {array[place, side]} does not exist, needed 0 to {counts[side] - 1}")
+    return np.ascontiguousarray(array, dtype=np.uint32)
+
+
+def one_or_each(value: Any, name: str, count: int) -> NDArray[np.float32]:
+    """`value` as finite numbers `[count]`; a single one counts for all."""
+    array = plain(value, name)
+    if array.dtype.kind in "iu":
+        array = array.astype(np.float64)
+    if array.ndim == 0:
+        array = np.full(count, array)
+    return numbers(array, name, (count,))
+
+
 def pairs(value: Any, name: str, count: int) -> NDArray[np.uint32]:
     """`value` as a row-major array `[E, 2]` of numbers below `count`.
 
     Raises:
         ValueError: if its shape or type is wrong, or a number is out of range; the message has `name`.
     """
-    array = plain(value, name)
+    array = _whole_pairs(value, name)
     if array.size == 0:
         return np.empty((0, 2), np.uint32)
-    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise ValueError(f"{name} is of shape {list(array.shape)} and type {array.dtype}, needed whole numbers [E, 2]")
     wrong = np.flatnonzero((array.min(axis=1) < 0) | (array.max(axis=1) >= count))
     if wrong.size > 0:
         first, second = array[wrong[0]].tolist()
         raise ValueError(f"{name}: {first}-{second} names a client that does not exist: there are 0 to {count - 1}")
     return np.ascontiguousarray(array, dtype=np.uint32)
+
+
+def _whole_pairs(value: Any, name: str) -> NDArray[Any]:
+    """`value` as an array `[E, 2]` of whole numbers."""
+    array = plain(value, name)
+    if array.size == 0:
+        return np.empty((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} is of shape {list(array.shape)} and type {array.dtype}, needed whole numbers [E, 2]")
+    return array
 
 
 class Entries(NamedTuple):

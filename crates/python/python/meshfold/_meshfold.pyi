@@ -69,6 +69,15 @@ class Mixing:
         Raises:
             ValueError: if there are more than 2**28 weights.
         """
+    def entries(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+        """The weights other than zero as edges `[E, 2]`, sender and receiver, and numbers `[E]`, receiver after receiver.
+
+        Edge `(j, i)` has what `stack.mix` multiplies row `j` by in the sum that becomes row `i`; `(i, i)` is the weight of the own row.
+        `stack.weighted_sums(*round.mixing.entries())` is a mixed copy.
+
+        Raises:
+            ValueError: if there are more than 2**28 weights.
+        """
 
 class Stack:
     """Rows of parameters, `[R, P]`, one for each client. Every operation is one kernel over all rows.
@@ -138,13 +147,60 @@ class Stack:
         """
     def norms(self) -> NDArray[np.float64]:
         """The Euclidean norm of each row, `[R]`."""
+    def distances(self, pairs: ArrayLike, other: Stack | None = None) -> NDArray[np.float64]:
+        """The Euclidean distance of each pair of rows, `[E]`: of row `a` of this stack from row `b` of `other`, or of this one.
+
+        Args:
+            pairs: `[E, 2]`, the rows `a` and `b` of each pair.
+            other: a stack with as many parameters.
+
+        Raises:
+            ValueError: if a row does not exist, or `other` has other parameters.
+        """
+    def weighted_sums(self, edges: ArrayLike, weights: ArrayLike, rows: int | None = None) -> Stack:
+        """A new stack whose row `i` is the sum of weight times row `j` over all edges `(j, i)`; zero if there is none.
+
+        Args:
+            edges: `[E, 2]`: a row of this stack, and the row of the new one that it goes into. An edge may stand there more than once.
+            weights: one number for each edge, `[E]`, or one for all. They are taken as they are, and rounded to single precision.
+            rows: the rows of the new stack; as many as this one has if absent.
+
+        Raises:
+            ValueError: if a row does not exist, there is not one weight for each edge, or one is not finite.
+        """
+    def trimmed_means(self, edges: ArrayLike, trim: ArrayLike, rows: int | None = None) -> Stack:
+        """A new stack whose row `i` has, for each parameter, the mean of what is left of the rows `j` of all edges `(j, i)`.
+
+        The `trim` smallest numbers and as many of the largest are left out, parameter by parameter. On a GPU the rows go to the host and
+        back if a row has more than 64 edges.
+
+        Args:
+            edges: `[E, 2]`, as for `weighted_sums`.
+            trim: how many numbers are left out at each end: a whole number for all new rows, or one for each.
+            rows: the rows of the new stack; as many as this one has if absent.
+
+        Raises:
+            ValueError: if a row does not exist, or a new row has too few edges for something to be left.
+            TypeError: if `trim` is no whole number.
+        """
+    def medians(self, edges: ArrayLike, rows: int | None = None) -> Stack:
+        """A new stack whose row `i` has the median of each parameter over the rows `j` of all edges `(j, i)`.
+
+        The median of an even number of values is the mean of the two in the middle. Arguments and errors are those of `trimmed_means`.
+        """
+    def deviations(self, edges: ArrayLike, rows: int | None = None) -> Stack:
+        """A new stack whose row `i` has the standard deviation of each parameter over the rows `j` of all edges `(j, i)`.
+
+        It is that of a sample, the root of a sum of squares over `n - 1`, and 0 for a single edge. Arguments and errors are those of
+        `trimmed_means`.
+        """
     def numpy(self, padded: bool = False) -> NDArray[np.float32]:
         """All rows as they are now, `[R, P]`, in an array that cannot be written to.
 
         In memory a row has zeros between layers and at its end, `[R, P_pad]`. With `padded` the array includes these, and on the
         processor it is a view of the stack's memory. Without `padded` it is a view only if there are no zeros between layers, as in a
         logistic regression on 784 numbers; otherwise it is a copy, because the columns of a NumPy array are equally spaced and cannot
-        skip the zeros. To avoid the copy, use `padded` or `by_layer`. The array never changes, and you may keep it as long as you like:
+        skip the zeros. To avoid the copy, use `padded` or `by_layer`. `set` takes both kinds. The array never changes, and you may keep it as long as you like:
         an operation that changes the stack later copies the stack's rows first.
         """
     def by_layer(self) -> dict[str, NDArray[np.float32]]:
@@ -155,6 +211,8 @@ class Stack:
     def set(self, values: Stack | ArrayLike | Mapping[str, ArrayLike]) -> None:
         """Overwrites all rows: with those of a stack, with an array of finite floating-point numbers `[R, P]`, or the layers of a dict,
         `[R, inputs, outputs]`.
+
+        An array may have the shape `[R, P_pad]` of `numpy(padded=True)`. What stands where that has zeros between layers is left out.
 
         Raises:
             ValueError: if the device, shape or type of an array is wrong, or a number is not finite; the message names the array.
@@ -175,12 +233,41 @@ class Stack:
     def __dlpack_device__(self) -> tuple[int, int]:
         """`(1, 0)`, the processor."""
 
+class Start:
+    """What is known of a run before its first round: `Method.start` may take it as its second argument."""
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds the run is planned to have. A budget, targets or an interruption may end it before."""
+    @property
+    def seed(self) -> int:
+        """Seed of what methods draw: `seeds.methods`, or else the seed of the run."""
+    @property
+    def clients(self) -> int:
+        """Number of clients."""
+    @property
+    def shard_sizes(self) -> NDArray[np.uint64]:
+        """Training examples of each client, `[N]`."""
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All keys of the method, as the configuration has them with defaults: `batch_size`, `momentum`, ... and its own."""
+
 class Round:
     """One communication round, as `Method.round` sees it."""
 
     @property
     def number(self) -> int:
         """Number of the round, from 1."""
+    @property
+    def rounds(self) -> int:
+        """How many rounds the run is planned to have. A budget, targets or an interruption may end it before."""
+    @property
+    def recorded(self) -> bool:
+        """Whether the models are judged after this round, so that the record has what `round.record` is told.
+
+        In other rounds a figure that takes time to compute is for nothing. It follows from `evaluate: {every: ...}`; the last of the planned
+        rounds is recorded, too.
+        """
     @property
     def seed(self) -> int:
         """Seed of what methods draw: `seeds.methods`, or else the seed of the run."""
@@ -233,6 +320,7 @@ class Round:
         mu: float = 0.0,
         steps: ArrayLike | None = None,
         clients: ArrayLike | None = None,
+        layers: Sequence[str] | None = None,
     ) -> None:
         """Trains the models of all clients that take part, as the keys of the configuration say.
 
@@ -245,10 +333,12 @@ class Round:
             steps: local steps of each row, a number for all or one for each, `[R]`, in place of the key `local`; a row with 0 does not move.
             clients: the client on whose examples each row trains, `[R]`; row `i` on those of client `i` if absent. A row that goes
                 from client to client begins a new pass through the examples of each.
+            layers: the names of the layers that move, as `models.by_layer()` has them; all if absent. The others keep all their bits, and
+                so does their velocity. The key `clip_norm` then limits the norm of the gradient of these layers alone.
 
         Raises:
-            ValueError: if there is not one number for each row, or a client does not exist.
-            TypeError: if they are no whole numbers.
+            ValueError: if there is not one number for each row, or a client or a layer does not exist.
+            TypeError: if they are no whole numbers, or `layers` is no list of names.
         """
     def gradients(
         self, models: Stack, *, same_batches: bool = False, rows: ArrayLike | None = None, clients: ArrayLike | None = None

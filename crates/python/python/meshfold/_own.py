@@ -17,7 +17,7 @@ from meshfold import _digests
 from meshfold._libraries import is_library_file
 
 if TYPE_CHECKING:
-    from meshfold._meshfold import Round, Stack
+    from meshfold._meshfold import Round, Stack, Start
 
 #: All defined methods by name; if several share a name, the last one, and never a published one.
 METHODS: dict[str, type[Method]] = {}
@@ -82,8 +82,11 @@ class Method:
     def check(self) -> None:
         """Checks the keys. Raise `KeyFault.value(key, needed)`, or a `ValueError`, if a value cannot work."""
 
-    def start(self, models: Stack) -> None:
-        """Makes what the method keeps between rounds; called before the first. `models`, `[R, P]`, is a copy of the initial models."""
+    def start(self, models: Stack, *about: Any, **_: Any) -> None:
+        """Makes what the method keeps between rounds; called before the first. `models`, `[R, P]`, is a copy of the initial models.
+
+        A method may take a second argument, `def start(self, models, about: mf.Start)`: the rounds of the run, its seed, its clients.
+        """
 
     def round(self, models: Stack, round: Round) -> None:
         """Advances `models`, `[R, P]`, by one communication round, in place."""
@@ -231,6 +234,15 @@ def make(cls: type[Method], text: str) -> Method:
     for key, value in json.loads(text).items():
         setattr(method, key, value)
     return method
+
+
+def start(method: Method, models: Stack, about: Start) -> object:
+    """Calls the `start` of `method`, with `about` if it takes a second argument."""
+    parameters = inspect.signature(method.start).parameters.values()
+    places = [parameter for parameter in parameters if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
+    takes_two = len(places) > 1 or any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
+    begin: Callable[..., object] = method.start
+    return begin(models, about) if takes_two else begin(models)
 
 
 def traceback(error: BaseException) -> str:

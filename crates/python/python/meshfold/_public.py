@@ -12,7 +12,7 @@ from meshfold._errors import (
     RunFailed,
 )
 from meshfold._meshfold import VERSION as __version__
-from meshfold._meshfold import Figure, Mixing, Part, Round, Stack, Table
+from meshfold._meshfold import Figure, Mixing, Part, Round, Stack, Start, Table
 from meshfold._jax_models import jax_model
 from meshfold._learning_rates import learning_rate
 from meshfold._models import model
@@ -45,6 +45,7 @@ __all__ = [
     "RunInfo",
     "Runs",
     "Stack",
+    "Start",
     "Table",
     "__version__",
     "callbacks",

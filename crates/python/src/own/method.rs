@@ -20,6 +20,7 @@ use crate::gate;
 use super::parts::traceback;
 use super::round::{self, PyRound};
 use super::stack::PyStack;
+use super::start::PyStart;
 use super::uses::Uses;
 
 /// What the configuration of a method in Python says.
@@ -247,7 +248,11 @@ impl PyMethodState {
             };
             let models = handle.bind(py);
             let returned = match round {
-                None => object.bind(py).call_method1(method, (models,)),
+                None => {
+                    let about = PyStart::of(&self.setting, &self.settings);
+                    let own = py.import("meshfold._own")?;
+                    own.call_method1("start", (object, models, about))
+                }
                 Some(round) => object.bind(py).call_method1(method, (models, round)),
             };
             expect_nothing(&returned?, method)

@@ -16,6 +16,9 @@ const MOST_WEIGHTS: usize = 1 << 28;
 #[pyclass(name = "Mixing", module = "meshfold", frozen)]
 pub(crate) struct PyMixing(pub(super) Mixing);
 
+/// Edges `[E, 2]` and their weights, `[E]`.
+type EdgesAndWeights<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<f64>>);
+
 #[pymethods]
 impl PyMixing {
     #[doc = documented!("Mixing.shape")]
@@ -39,6 +42,24 @@ impl PyMixing {
             }
         }
         PyArray1::from_vec(py, weights).reshape([rows, columns])
+    }
+
+    #[doc = documented!("Mixing.entries")]
+    fn entries<'py>(&self, py: Python<'py>) -> PyResult<EdgesAndWeights<'py>> {
+        let (mut edges, mut weights) = (Vec::new(), Vec::new());
+        for row in 0..self.0.rows() {
+            for (column, weight) in self.0.row(row) {
+                edges.extend([column, row as u32]);
+                weights.push(weight);
+            }
+            if weights.len() > MOST_WEIGHTS {
+                return Err(PyValueError::new_err(format!(
+                    "an array of all weights is too large: needed at most {MOST_WEIGHTS}"
+                )));
+            }
+        }
+        let edges = PyArray1::from_vec(py, edges).reshape([weights.len(), 2])?;
+        Ok((edges, PyArray1::from_vec(py, weights)))
     }
 
     fn __repr__(&self) -> String {

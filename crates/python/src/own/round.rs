@@ -17,7 +17,7 @@ use super::mixing::PyMixing;
 use super::row_work::RowRequest;
 use super::stack::{PyStack, beside, engine};
 use super::uses::Uses;
-use super::{compression, figure, messages};
+use super::{compression, figure, layers, messages, start};
 
 /// The round in progress on this thread, and how its clients train.
 pub(super) struct Lent<'a> {
@@ -87,6 +87,9 @@ pub(crate) struct PyRound {
     #[doc = documented!("Round.seed")]
     #[pyo3(get)]
     seed: u64,
+    #[doc = documented!("Round.recorded")]
+    #[pyo3(get)]
+    recorded: bool,
     setting: Arc<Setting>,
     mixing: Option<Mixing>,
     alive: Vec<bool>,
@@ -125,6 +128,7 @@ impl PyRound {
             quantized: AtomicU32::new(0),
             number: round.number,
             seed: round.seed,
+            recorded: round.is_recorded,
             setting: Arc::clone(setting),
             mixing: round.mixing.cloned(),
             alive: round.alive.to_vec(),
@@ -154,11 +158,16 @@ impl PyRound {
         self.setting.clients
     }
 
+    #[doc = documented!("Round.rounds")]
+    #[getter]
+    fn rounds(&self) -> usize {
+        self.setting.rounds
+    }
+
     #[doc = documented!("Round.shard_sizes")]
     #[getter]
     fn shard_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        let sizes = self.setting.shard_sizes.iter();
-        PyArray1::from_iter(py, sizes.map(|size| *size as u64))
+        start::shard_sizes(py, &self.setting)
     }
 
     #[doc = documented!("Round.label_counts")]
@@ -222,7 +231,7 @@ impl PyRound {
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.uses.settings.note();
-        py.import("json")?.call_method1("loads", (&*self.settings,))
+        start::keys(py, &self.settings)
     }
 
     #[doc = documented!("Round.learning_rates")]
@@ -244,7 +253,7 @@ impl PyRound {
     }
 
     #[doc = documented!("Round.train")]
-    #[pyo3(signature = (models, *, velocity=None, correction=None, anchor=None, mu=0.0, steps=None, clients=None))]
+    #[pyo3(signature = (models, *, velocity=None, correction=None, anchor=None, mu=0.0, steps=None, clients=None, layers=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn train(
         &self,
@@ -256,6 +265,7 @@ impl PyRound {
         mu: f32,
         steps: Option<&Bound<'_, PyAny>>,
         clients: Option<&Bound<'_, PyAny>>,
+        layers: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         if velocity.is_some_and(|velocity| velocity.is(models)) {
             return Err(PyValueError::new_err(
@@ -265,6 +275,10 @@ impl PyRound {
         let request = {
             let rows = models.try_borrow()?.stack()?.rows();
             RowRequest::read("train", rows, self.setting.clients, clients, steps)?
+        };
+        let layers = match layers {
+            Some(names) => layers::read(names, models.try_borrow()?.stack()?.layout())?,
+            None => None,
         };
         let changed: Vec<&Bound<'_, PyStack>> = [models].into_iter().chain(velocity).collect();
         let read = |stack| beside(stack, &changed);
@@ -283,6 +297,7 @@ impl PyRound {
         with(py, move |mut lent| {
             let rows = request.rows(&mut lent.round, lent.training);
             let mut work = lent.round.work(&rows, lent.training);
+            work.layers = layers.as_ref();
             work.correction = correction;
             work.anchor = anchor.map(|models| Anchor { models, mu });
             let velocity = velocity.map_or(Velocity::Fresh, Velocity::Kept);

@@ -28,18 +28,16 @@ pub(super) fn rows<'py>(
     stack: &Stack,
     padded: bool,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-    let (layout, memory) = (stack.layout(), memory(py, stack));
+    let layout = stack.layout();
     let (width, parameters) = (layout.width(), layout.parameters());
     let end = layout.blocks().last().map_or(0, |block| block.range().end);
     if padded || end == parameters {
         let columns = if padded { width } else { parameters };
+        let memory = memory(py, stack);
         return view(py, &memory, 0, &[stack.rows(), columns], &[width, 1]);
     }
-    let packed: Vec<f32> = py.detach(|| {
-        let rows = memory.chunks_exact(width.max(1));
-        rows.flat_map(|row| layout.pack(row)).collect()
-    });
-    let array = PyArray1::from_vec(py, packed).reshape([stack.rows(), parameters])?;
+    let array = PyArray1::from_vec(py, py.detach(|| stack.unpadded()))
+        .reshape([stack.rows(), parameters])?;
     array.readwrite().make_nonwriteable();
     Ok(array.to_dyn().clone())
 }

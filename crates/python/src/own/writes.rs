@@ -1,83 +1,102 @@
 //! Overwrites stacks with Python's arrays.
 
-use meshfold_engine::{Block, Stack};
-use numpy::PyReadonlyArrayDyn;
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use std::sync::Arc;
 
+use meshfold_engine::{Block, Stack};
+use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::layers;
 use super::stack::engine;
 
-/// Overwrites all rows of `stack` with `values`, `[R, P]`.
+/// Overwrites all rows of `stack` with `values`, `[R, P]`, or `[R, P_pad]`, whose padding is left out.
 pub(super) fn rows(py: Python<'_>, stack: &mut Stack, values: &Bound<'_, PyAny>) -> PyResult<()> {
-    let shape = [stack.rows(), stack.layout().parameters()];
-    let values = checked(py, values, "set: the array", &shape)?;
-    let mut padded = vec![0.0; stack.rows() * stack.layout().width()];
-    let mut begins = 0;
-    for block in stack.layout().blocks() {
-        let columns = begins..begins + block.size();
-        write(&mut padded, stack, block, &values, shape[1], columns.start);
-        begins = columns.end;
-    }
-    replace(py, stack, padded)
+    let (rows, layout) = (stack.rows(), Arc::clone(stack.layout()));
+    let widths = [layout.parameters(), layout.width()];
+    let values = checked(py, values, "set: the array", &[rows], &widths)?;
+    let (values, columns) = (values.as_slice()?, values.shape()[1]);
+    let is_padded = columns == layout.width();
+    *stack = py.detach(|| {
+        let mut new = Stack::zeros(stack.device(), &layout, rows);
+        change(&mut new, |row, to| {
+            let from = &values[row * columns..][..columns];
+            let mut begin = 0;
+            for block in layout.blocks() {
+                let place = if is_padded { block.offset } else { begin };
+                to[block.range()].copy_from_slice(&from[place..][..block.size()]);
+                begin += block.size();
+            }
+        })?;
+        Ok::<_, PyErr>(new)
+    })?;
+    Ok(())
 }
 
 /// Overwrites the layers of `stack` that `layers` names, `[R, inputs, outputs]` each.
 pub(super) fn layers(
     py: Python<'_>,
     stack: &mut Stack,
-    layers: &Bound<'_, PyDict>,
+    given_layers: &Bound<'_, PyDict>,
 ) -> PyResult<()> {
-    let mut padded = py.detach(|| stack.to_host());
-    for (name, values) in layers {
+    let layout = Arc::clone(stack.layout());
+    let mut given = Vec::new();
+    for (name, values) in given_layers {
         let name: String = name.extract()?;
-        let mut blocks = stack.layout().blocks().iter();
-        let Some(block) = blocks.find(|block| block.name == name) else {
-            let known = stack.layout().blocks().iter().map(|block| &*block.name);
-            return Err(PyValueError::new_err(format!(
-                "set: there is no layer `{name}`: there are `{}`",
-                known.collect::<Vec<_>>().join("`, `")
-            )));
-        };
-        let shape = [stack.rows(), block.inputs, block.outputs];
-        let values = checked(py, &values, &format!("set: the layer `{name}`"), &shape)?;
-        write(&mut padded, stack, block, &values, block.size(), 0);
+        layers::expect_known(&layout, &name, "set")?;
+        let block = layout.blocks().iter().find(|block| block.name == name);
+        let block = block.expect("the layer is there");
+        let shape = [stack.rows(), block.inputs];
+        let name = format!("set: the layer `{name}`");
+        given.push((
+            block,
+            checked(py, &values, &name, &shape, &[block.outputs])?,
+        ));
     }
-    replace(py, stack, padded)
+    let given: PyResult<Vec<(&Block, &[f32])>> = given
+        .iter()
+        .map(|(block, values)| Ok((*block, values.as_slice()?)))
+        .collect();
+    let given = given?;
+    py.detach(|| {
+        change(stack, |row, to| {
+            for (block, values) in &given {
+                let from = &values[row * block.size()..][..block.size()];
+                to[block.range()].copy_from_slice(from);
+            }
+        })
+    })
 }
 
-/// The numbers of an array of `shape`, row-major, which `meshfold._arrays` checks and knows by `name`.
-fn checked(
-    py: Python<'_>,
-    values: &Bound<'_, PyAny>,
+/// An array of shape `[..shape, one of last]`, row-major, which `meshfold._arrays` checks and knows by `name`.
+fn checked<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
     name: &str,
     shape: &[usize],
-) -> PyResult<Vec<f32>> {
-    let shape = pyo3::types::PyTuple::new(py, shape)?;
-    let checked = py
-        .import("meshfold._arrays")?
-        .call_method1("numbers", (values, name, shape))?;
-    let array: PyReadonlyArrayDyn<'_, f32> = checked.extract()?;
-    Ok(array.as_array().iter().copied().collect())
+    last: &[usize],
+) -> PyResult<PyReadonlyArrayDyn<'py, f32>> {
+    let checked = py.import("meshfold._arrays")?.call_method1(
+        "rows",
+        (values, name, PyTuple::new(py, shape)?, last.to_vec()),
+    )?;
+    checked.extract()
 }
 
-/// Puts columns of `values` `[R, columns]`, from `first` on, in the place of `block` in the rows `padded`.
-fn write(
-    padded: &mut [f32],
-    stack: &Stack,
-    block: &Block,
-    values: &[f32],
-    columns: usize,
-    first: usize,
-) {
-    let rows = padded.chunks_exact_mut(stack.layout().width().max(1));
-    for (row, values) in rows.zip(values.chunks_exact(columns.max(1))) {
-        row[block.range()].copy_from_slice(&values[first..][..block.size()]);
+/// Lets `write` change each row `[P_pad]` of `stack`: in place, or on a GPU by a copy in host memory.
+fn change(stack: &mut Stack, write: impl Fn(usize, &mut [f32])) -> PyResult<()> {
+    let width = stack.layout().width().max(1);
+    let write_all = |rows: &mut [f32]| {
+        let rows = rows.chunks_exact_mut(width).enumerate();
+        rows.for_each(|(row, to)| write(row, to));
+    };
+    if let Some(rows) = stack.host_mut() {
+        write_all(rows);
+        return Ok(());
     }
-}
-
-fn replace(py: Python<'_>, stack: &mut Stack, padded: Vec<f32>) -> PyResult<()> {
+    let mut rows = stack.to_host();
+    write_all(&mut rows);
     let (device, layout) = (stack.device().clone(), stack.layout().clone());
-    *stack = py.detach(|| Stack::from_host(&device, &layout, padded).map_err(engine))?;
+    *stack = Stack::from_host(&device, &layout, rows).map_err(engine)?;
     Ok(())
 }

@@ -240,6 +240,7 @@ impl Scene {
             shard_sizes: self.sizes.clone(),
             first_labels: (0..self.clients()).map(first).collect(),
             seed: SEED,
+            rounds: 1000,
             parameters: learner.network().layout().parameters(),
             blocks: learner.network().layout().blocks().len(),
         }
@@ -326,6 +327,7 @@ impl MethodRun {
             gone: &self.scene.gone(number),
             straggler_context: self.scene.straggler_context(number),
             seed: SEED,
+            is_recorded: true,
             traffic: &mut traffic,
             figures: &mut OwnFigures::new(self.stack.rows()),
         };

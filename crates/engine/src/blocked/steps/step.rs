@@ -8,13 +8,17 @@ use crate::error::EngineError;
 use crate::kernels::{HeavyBallUpdate, norm};
 use crate::training::batches::Batches;
 use crate::training::tally::LossSum;
+use crate::training::trained_layers::TrainedLayers;
 use crate::training::work::Sgd;
+use std::slice;
 
 /// What the rows of one call have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowTrainer<'a> {
     pub(crate) gradients: Gradients<'a>,
     pub(crate) sgd: &'a Sgd,
+    /// The layers that move; all if absent.
+    pub(crate) layers: Option<&'a TrainedLayers>,
 }
 
 impl RowTrainer<'_> {
@@ -42,7 +46,8 @@ impl RowTrainer<'_> {
         };
         let adds = terms.correction.is_some() || terms.anchor.is_some();
         let network = self.gradients.passes.network;
-        let fused = !network.needs_whole_gradient(self.sgd.clip_norm, adds);
+        let fused =
+            self.layers.is_none() && !network.needs_whole_gradient(self.sgd.clip_norm, adds);
         let (mut next, mut begun) = (batches.next(&mut scratch.indices), false);
         while let Some(plan) = next {
             let count = scratch.indices.len();
@@ -81,6 +86,7 @@ impl RowTrainer<'_> {
                 loss
             } else {
                 let loss = self.gradients.accumulate(weights, scratch, dropout)?;
+                self.freeze(&mut scratch.gradient);
                 let step = HeavyBallUpdate {
                     weights,
                     velocity,
@@ -157,8 +163,16 @@ impl RowTrainer<'_> {
         if norm > largest { largest / norm } else { 1.0 }
     }
 
+    /// Sets the gradient of layers that do not move to zero.
+    pub(crate) fn freeze(&self, gradient: &mut [f32]) {
+        let frozen = self.layers.map_or(&[][..], TrainedLayers::frozen);
+        for range in frozen {
+            gradient[range.clone()].fill(0.0);
+        }
+    }
+
     /// Clip, weight decay, correction, anchor, momentum, step: one pass over the row, block after block.
-    /// Without momentum there is no velocity.
+    /// Without momentum there is no velocity. Layers that do not move are left out; their gradient is [zero](Self::freeze).
     pub(crate) fn apply(
         &self,
         step: HeavyBallUpdate<'_>,
@@ -166,6 +180,10 @@ impl RowTrainer<'_> {
         gradient: &[f32],
     ) {
         let scale = self.clip_scale(gradient);
+        let whole = 0..gradient.len();
+        let moving = self
+            .layers
+            .map_or(slice::from_ref(&whole), TrainedLayers::trained);
         let HeavyBallUpdate {
             weights,
             velocity,
@@ -178,8 +196,11 @@ impl RowTrainer<'_> {
             #[inline(always)]
             || {
                 let mut moves = [0.0; BLOCK];
-                for first in (0..weights.len()).step_by(BLOCK) {
-                    let range = first..weights.len().min(first + BLOCK);
+                let blocks = moving.iter().flat_map(|layer| {
+                    let firsts = layer.clone().step_by(BLOCK);
+                    firsts.map(|first| first..layer.end.min(first + BLOCK))
+                });
+                for range in blocks {
                     let (w, g) = (&mut weights[range.clone()], &mut moves[..range.len()]);
                     let gradient = &gradient[range.clone()];
                     for ((g, gradient), w) in g.iter_mut().zip(gradient).zip(&*w) {

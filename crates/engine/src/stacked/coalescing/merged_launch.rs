@@ -87,6 +87,7 @@ impl MergedLaunch {
             network: &first.network,
             examples: &first.examples,
             rule: first.rule,
+            layers: first.layers.as_ref(),
             schedule,
             arenas: &arenas,
             tallies: &tallies,
@@ -218,6 +219,7 @@ fn go_together(one: &TrainBatchRequest, other: &TrainBatchRequest, bytes: usize)
     let widths = [one, other].map(|request| request.schedule.width);
     Arc::ptr_eq(&one.examples, &other.examples)
         && one.rule == other.rule
+        && one.layers == other.layers
         && held(one) == held(other)
         && is_whole(one) == is_whole(other)
         && widths[0].abs_diff(widths[1]) <= widths[0].min(widths[1])

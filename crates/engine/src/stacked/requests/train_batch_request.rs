@@ -14,11 +14,14 @@ use crate::stacked::gradients::sgd::{MomentumFrom, SgdUpdate, SteppedArenas};
 use crate::stacked::gradients::sink::{GradientSink, StepRule};
 use crate::stacked::passes::steps::{PassScratch, Steps};
 use crate::stacked::passes::tallies::{RowTallies, Tallies};
+use crate::stacked::stack_ops::cleared::clear;
 use crate::stacked::stack_ops::mix::mixed;
 use crate::stacked::stack_ops::norms::clip_scales;
 use crate::stacked::stack_ops::scaled::scale_by;
+use crate::training::trained_layers::TrainedLayers;
 use crate::training::work::Sgd;
 use burn_cubecl::tensor::CubeTensor;
+use std::slice;
 use std::sync::Arc;
 
 /// How gradients become steps, the same for all rows of a request.
@@ -79,6 +82,8 @@ pub(crate) struct TrainBatchRequest {
     pub(crate) network: Arc<Network>,
     pub(crate) examples: Arc<DeviceExamples>,
     pub(crate) rule: Rule,
+    /// The layers that steps move; all if absent.
+    pub(crate) layers: Option<TrainedLayers>,
     pub(crate) schedule: BatchSchedule,
     pub(crate) arenas: Arenas,
     pub(crate) tallies: Tallies,
@@ -108,6 +113,7 @@ impl TrainBatchRequest {
             network: &self.network,
             examples: &self.examples,
             rule: self.rule,
+            layers: self.layers.as_ref(),
             schedule: &self.schedule,
             arenas: &self.arenas,
             tallies: &[RowTallies {
@@ -124,6 +130,8 @@ pub(crate) struct Job<'a> {
     pub(crate) network: &'a Network,
     pub(crate) examples: &'a DeviceExamples,
     pub(crate) rule: Rule,
+    /// The layers that steps move; all if absent.
+    pub(crate) layers: Option<&'a TrainedLayers>,
     pub(crate) schedule: &'a BatchSchedule,
     pub(crate) arenas: &'a Arenas,
     /// Where the losses go.
@@ -173,11 +181,11 @@ impl Job<'_> {
         }
     }
 
-    /// Whether only momentum and decay act on the gradients, so that each layer may step as soon as it has its
+    /// Whether only momentum and decay act on the gradients of all layers, so that each layer may step as soon as it has its
     /// gradient.
     fn steps_at_once(&self) -> bool {
         let adds = self.arenas.correction.is_some() || self.arenas.anchor.is_some();
-        !self.network.needs_whole_gradient(self.rule.clip_norm, adds)
+        self.layers.is_none() && !self.network.needs_whole_gradient(self.rule.clip_norm, adds)
     }
 
     /// Writes the gradients of every row's batch, clipped, to `gradients`.
@@ -255,8 +263,18 @@ impl Job<'_> {
         let gradients = steps.scratch.gradients.as_ref();
         let gradients = gradients.expect("there is memory for gradients that are written");
         let sink = GradientSink::writing(gradients, width);
+        let whole = 0..width;
+        let moving = self
+            .layers
+            .map_or(slice::from_ref(&whole), TrainedLayers::trained);
+        let frozen = self.layers.map_or(&[][..], TrainedLayers::frozen);
         steps.each(|part| {
             steps.gradient(part, &sink)?;
+            if self.rule.clip_norm.is_some() {
+                for range in frozen {
+                    clear(gradients, part.stack_rows(), width, range.clone());
+                }
+            }
             let clip = |largest| clip_scales(gradients, part.stack_rows(), width, largest);
             let scales = self.rule.clip_norm.map(clip);
             let update = SgdUpdate {
@@ -269,7 +287,9 @@ impl Job<'_> {
                 anchor: arenas.anchor.as_ref().zip(self.rule.mu),
                 momentum_from: from(part),
             };
-            update.launch_on(0..width, stepped, &steps.table.scalars, part);
+            for range in moving {
+                update.launch_on(range.clone(), stepped, &steps.table.scalars, part);
+            }
             Ok(())
         })
     }

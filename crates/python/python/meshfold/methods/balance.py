@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._robust import Received, RobustAveraging, Rows
+from meshfold.methods._inbox import Inbox
+from meshfold.methods._robust import RobustAveraging
 
 
 class Balance(RobustAveraging, mf.Method):
@@ -17,26 +18,22 @@ class Balance(RobustAveraging, mf.Method):
     If all are accepted and alpha is 1/(degree + 1), it is D-SGD with uniform weights.
 
     # Interpretation
-    t is 0 in the first round. T is a key, as methods are not told how many rounds there are.
+    t is 0 in the first round, and T is the number of rounds that the run is planned to have.
 
     Source: Fang, Zhang, Hairi, Khanduri, Liu, Lu, Liu and Gong, CCS 2024 (arXiv 2406.10416).
 
     Attributes:
-        horizon: T, the number of rounds of the run.
         alpha: the weight of the own model, from 0 to 1.
         gamma: the largest distance that is accepted at first, as a multiple of the norm of the own model.
         kappa: how much closer models must be later.
     """
 
-    horizon: int
     alpha: float = 0.5
     gamma: float = 0.3
     kappa: float = 1.0
 
     def check(self) -> None:
         super().check()
-        if self.horizon < 1:
-            raise mf.KeyFault.value("horizon", "the number of rounds of the run")
         if not 0 <= self.alpha <= 1:
             raise mf.KeyFault.value("alpha", "a number from 0 to 1")
         if not self.gamma > 0:
@@ -44,11 +41,9 @@ class Balance(RobustAveraging, mf.Method):
         if not self.kappa >= 0:
             raise mf.KeyFault.value("kappa", "a number of at least 0")
 
-    def average(self, received: Received, round: mf.Round) -> Rows:
-        # The norm of one vector by NumPy has bits that depend on the number of threads.
-        norm = np.sqrt(np.square(received.own).sum())
-        radius = norm * self.gamma * np.exp(-self.kappa * (round.number - 1) / self.horizon)
-        accepted = received.models[np.linalg.norm(received.models - received.own, axis=1) <= radius]
-        if len(accepted) == 0:
-            return received.own
-        return np.asarray(np.float32(self.alpha) * received.own + np.float32(1 - self.alpha) * accepted.mean(axis=0))
+    def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
+        radius = inbox.models.norms() * self.gamma * np.exp(-self.kappa * (round.number - 1) / round.rounds)
+        accepted = inbox.distances() <= radius[inbox.receivers]
+        counts = inbox.per_client(accepted)
+        weights = np.where(accepted, (1 - self.alpha) / np.maximum(1, counts)[inbox.receivers], 0.0)
+        return inbox.sums(weights, np.where(counts > 0, self.alpha, 1.0))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._robust import AssumesAttackers, Received, Rows
+from meshfold.methods._inbox import Inbox
+from meshfold.methods._robust import AssumesAttackers
 
 
 class Bridge(AssumesAttackers, mf.Method):
@@ -27,8 +28,11 @@ class Bridge(AssumesAttackers, mf.Method):
         assumed: b, how many neighbours of each client may attack.
     """
 
-    def average(self, received: Received, round: mf.Round) -> Rows:
-        degree = len(received.models)
-        dropped = min(self.assumed, (degree - 1) // 2)
-        kept = np.sort(received.models, axis=0)[dropped : degree - dropped]
-        return np.asarray((received.own + kept.sum(axis=0)) / np.float32(len(kept) + 1))
+    def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
+        degrees = inbox.degrees
+        dropped = np.clip((degrees - 1) // 2, 0, self.assumed)
+        # Who has no messages averages its own model.
+        means = inbox.sent.trimmed_means(inbox.edges(own=degrees == 0), dropped, rows=len(degrees))
+        kept = np.maximum(1, degrees - 2 * dropped)
+        means *= kept / (kept + 1)
+        return means.add_scaled(inbox.models, 1 / (kept + 1))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 import meshfold as mf
-from meshfold.methods._robust import Received, RobustAveraging, Rows, weighted_sum
+from meshfold.methods._inbox import Inbox
+from meshfold.methods._robust import RobustAveraging
 
 
 class ClippedGossip(RobustAveraging, mf.Method):
@@ -35,11 +37,15 @@ class ClippedGossip(RobustAveraging, mf.Method):
         if not isinstance(self.tau, str) and not self.tau > 0:
             raise mf.KeyFault.value("tau", "a number above 0, `adaptive` or `none`")
 
-    def average(self, received: Received, round: mf.Round) -> Rows:
-        differences = received.models - received.own
-        weights = received.weights
+    def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
+        weights = inbox.weights
         if self.tau != "none":
-            distances = np.linalg.norm(differences, axis=1)
-            tau = np.sort(distances)[-2:][0] if self.tau == "adaptive" else self.tau
+            distances = inbox.distances()
+            tau = self._adapted(inbox, distances) if self.tau == "adaptive" else np.full_like(distances, self.tau)
             weights = weights * np.divide(tau, distances, out=np.ones_like(distances), where=distances > tau)
-        return received.own + weighted_sum(weights, differences)
+        return inbox.sums(weights, 1 - inbox.per_client(weights))
+
+    def _adapted(self, inbox: Inbox, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The radius of each message's receiver, `[M]`."""
+        second = np.maximum(inbox.ends - 2, inbox.ends - inbox.degrees)[inbox.receivers]
+        return np.asarray(distances[inbox.ordered(distances)[second]])

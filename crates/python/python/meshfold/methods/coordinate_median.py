@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 import meshfold as mf
-from meshfold.methods._robust import Received, RobustAveraging, Rows
+from meshfold.methods._inbox import Inbox
+from meshfold.methods._robust import RobustAveraging
 
 
 class CoordinateMedian(RobustAveraging, mf.Method):
@@ -20,7 +19,5 @@ class CoordinateMedian(RobustAveraging, mf.Method):
     Transactions on Signal and Information Processing over Networks 2022 (arXiv 1908.08098).
     """
 
-    def average(self, received: Received, round: mf.Round) -> Rows:
-        # Several times faster than `np.median` over few rows.
-        ordered = np.sort(np.concatenate([received.own[None], received.models]), axis=0)
-        return np.asarray((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / np.float32(2))
+    def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
+        return inbox.sent.medians(inbox.edges(), rows=len(inbox.models))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 import meshfold as mf
 
 
@@ -19,7 +16,7 @@ class DfedAlt(mf.Method):
     DFedAvg. For how well models fit their own clients, have them judged by `evaluate: {clients: [own]}`.
 
     # Interpretation
-    Momentum begins at zero in each of the two phases. Stragglers cut the steps on u and not those on v.
+    Momentum begins at zero in each of the two phases. Stragglers make fewer steps in both.
 
     Source: Shi, Liu, Sun, Lin, Shen, Wang and Tao, 2023 (arXiv 2305.15157). FedPer: Arivazhagan et al., 2019 (arXiv
     1912.00818).
@@ -39,29 +36,18 @@ class DfedAlt(mf.Method):
             raise mf.KeyFault.value("private_steps", "a whole number of at least 0")
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
-        layers = models.by_layer()
-        private = self._private(list(layers))
-        shared = [name for name in layers if name not in private]
+        sizes = {name: layer[0].size for name, layer in models.by_layer().items()}
+        private = self._private(list(sizes))
+        shared = [name for name in sizes if name not in private]
         if self.private_steps == 0:
             round.train(models)
         else:
-            self._descend(models, round, private, np.where(round.alive, self.private_steps, 0))
-            self._descend(models, round, shared, round.local_steps)
-        round.send(bytes=4 * sum(layers[name][0].size for name in shared))
+            round.train(models, layers=private, steps=self.private_steps)
+            round.train(models, layers=shared)
+        round.send(bytes=4 * sum(sizes[name] for name in shared))
         kept = {name: layer for name, layer in models.by_layer().items() if name in private}
         models.mix(round.mixing)
         models.set(kept)
-
-    def _descend(self, models: mf.Stack, round: mf.Round, moving: list[str], steps: NDArray[np.integer]) -> None:
-        """Local steps that move some layers alone."""
-        momentum = round.settings["momentum"]
-        velocity = models.zeros_like()
-        for step in range(int(steps.max())):
-            gradients, rates = round.gradients(models, rows=step < steps)
-            gradients.set({name: np.zeros_like(layer) for name, layer in gradients.by_layer().items() if name not in moving})
-            velocity *= momentum
-            velocity += gradients
-            models.add_scaled(velocity, -rates)
 
     def _private(self, layers: list[str]) -> list[str]:
         """The names of the private layers."""

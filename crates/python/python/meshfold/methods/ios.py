@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._robust import AssumesAttackers, Received, Rows
+from meshfold.methods._inbox import Inbox
+from meshfold.methods._robust import AssumesAttackers
 
 
 class Ios(AssumesAttackers, mf.Method):
@@ -25,9 +26,13 @@ class Ios(AssumesAttackers, mf.Method):
         assumed: f, how many neighbours each client takes for attackers.
     """
 
-    def average(self, received: Received, round: mf.Round) -> Rows:
-        trusted = np.arange(len(received.models))
-        for _ in range(min(self.assumed, len(trusted))):
-            distances = np.linalg.norm(received.models[trusted] - received.mean(trusted), axis=1)
-            trusted = np.delete(trusted, distances.argmax())
-        return received.mean(trusted) if len(trusted) > 0 else received.own
+    def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
+        trusted = np.ones(len(inbox.rows), bool)
+        for _ in range(self.assumed):
+            if not trusted.any():
+                break
+            # What is no longer trusted comes first.
+            distances = np.where(trusted, inbox.distances(inbox.mean(trusted)), -1)
+            farthest = inbox.ordered(distances)[inbox.ends[inbox.degrees > 0] - 1]
+            trusted[farthest] = False
+        return inbox.mean(trusted)

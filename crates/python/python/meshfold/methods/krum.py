@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 import meshfold as mf
-from meshfold.methods._robust import AssumesAttackers, Received, Rows
+from meshfold.methods._inbox import Inbox
+from meshfold.methods._robust import AssumesAttackers
 
 
 class Krum(AssumesAttackers, mf.Method):
@@ -34,10 +36,21 @@ class Krum(AssumesAttackers, mf.Method):
         if self.best < 1:
             raise mf.KeyFault.value("best", "a whole number of at least 1")
 
-    def average(self, received: Received, round: mf.Round) -> Rows:
-        inputs = np.concatenate([received.own[None], received.models])
-        squares = np.array([np.linalg.norm(inputs - one, axis=1).astype(float) ** 2 for one in inputs])
-        np.fill_diagonal(squares, np.inf)
-        counted = max(1, len(inputs) - self.assumed - 2)
-        scores = np.sort(squares, axis=1)[:, :counted].sum(axis=1)
-        return np.asarray(inputs[np.argsort(scores, kind="stable")[: self.best]].mean(axis=0))
+    def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
+        inputs = [np.array([client, *rows]) for client, rows in enumerate(np.split(inbox.rows, inbox.ends[:-1]))]
+        sides = [np.triu_indices(len(rows), 1) for rows in inputs]
+        pairs = [np.stack([rows[left], rows[right]], axis=1) for rows, (left, right) in zip(inputs, sides, strict=True)]
+        distances = inbox.sent.distances(np.concatenate(pairs))
+        of_client = np.split(distances**2, np.cumsum([len(pair) for pair in pairs])[:-1])
+        chosen = [rows[self._best(len(rows), *of_rows)] for rows, of_rows in zip(inputs, zip(sides, of_client, strict=True), strict=True)]
+        edges = [(row, client) for client, rows in enumerate(chosen) for row in rows]
+        weights = [1 / len(rows) for rows in chosen for _ in rows]
+        return inbox.sent.weighted_sums(edges, weights, rows=len(inputs))
+
+    def _best(self, count: int, sides: tuple[NDArray[np.intp], NDArray[np.intp]], squares: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The places of the inputs of least score among `count`, by the squared distances of all pairs of them."""
+        apart = np.full((count, count), np.inf)
+        left, right = sides
+        apart[left, right] = apart[right, left] = squares
+        scores = np.sort(apart, axis=1)[:, : max(1, count - self.assumed - 2)].sum(axis=1)
+        return np.argsort(scores, kind="stable")[: self.best]

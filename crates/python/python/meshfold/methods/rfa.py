@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._robust import Received, RobustAveraging, Rows, weighted_sum
+from meshfold.methods._inbox import Inbox
+from meshfold.methods._robust import RobustAveraging
 
 
 class Rfa(RobustAveraging, mf.Method):
@@ -39,12 +40,13 @@ class Rfa(RobustAveraging, mf.Method):
         if not self.nu > 0:
             raise mf.KeyFault.value("nu", "a number above 0")
 
-    def average(self, received: Received, round: mf.Round) -> Rows:
-        inputs = np.concatenate([received.own[None], received.models])
-        weights = np.concatenate([[received.own_weight], received.weights])
-        median = weighted_sum(weights / weights.sum(), inputs)
+    def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
+        edges = inbox.edges()
+        clients = edges[:, 1]
+        weights = np.concatenate([inbox.weights, inbox.own_weights])
+        median = inbox.sums(inbox.weights, inbox.own_weights)
         for _ in range(self.weiszfeld_steps):
-            distances = np.linalg.norm(inputs - median, axis=1).astype(float)
-            factors = weights / np.maximum(self.nu, distances)
-            median = weighted_sum(factors / factors.sum(), inputs)
+            factors = weights / np.maximum(self.nu, inbox.sent.distances(edges, median))
+            shares = factors / np.bincount(clients, factors, minlength=len(inbox.models))[clients]
+            median = inbox.sent.weighted_sums(edges, shares, rows=len(inbox.models))
         return median
