@@ -516,6 +516,24 @@ pub enum TopologyError {
         /// What it must be.
         needed: String,
     },
+    /// `equi_static` without a shift.
+    #[error("equi_static: found links = 0, needed at least one")]
+    EquiLinks,
+    /// A round of an overlay before what all its rounds have in common was decided.
+    #[error("the overlay was not prepared: `Topology::prepare` comes before its rounds")]
+    Unprepared,
+    /// `prescribed` weights on an overlay that brings none.
+    #[error(
+        "prescribed weights need an overlay that brings weights of its own, such as base_graph, equi_static, equi_dyn and matcha; \
+         this one brings none"
+    )]
+    NotPrescribed,
+    /// A matrix that cannot be the weights of an overlay.
+    #[error("the weights that the overlay brings: {reason}")]
+    OverlayWeights {
+        /// What is wrong.
+        reason: String,
+    },
     /// An overlay or weights that a user's program adds do not do what they must.
     #[error("{name}: {reason}")]
     Own {

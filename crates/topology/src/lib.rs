@@ -27,6 +27,7 @@ mod edge_connectivity;
 mod error;
 mod failures;
 mod joint_connectivity;
+mod laplacian;
 mod mixing_matrix;
 mod nodes;
 mod overlay;
@@ -51,13 +52,14 @@ pub use spectrum::{
 };
 pub use summary::{DegreeSummary, EffectiveNeighbours, OverlaySummary};
 pub use topology::{
-    BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,
-    HistogramNoise, InterClique, Leaders, Members, NoiseScale, OnePeer, Outside, OverlayChange,
-    OverlayEpoch, OverlaySize, OwnOverlay, Path, Periodic, Phase, Phases, Probability,
-    RandomMatching, Redraw, Regular, Ring, RingPlusMatching, SlowPart, SmallWorld, Snapshot, Star,
-    Survey, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew, parse_edge_list,
+    BalancedTree, Barbell, BaseGraph, Complete, DCliques, Edges, EquiDyn, EquiStatic, ErdosRenyi,
+    Exponential, Grid, HistogramNoise, InterClique, Leaders, Matcha, Members, NoiseScale, OnePeer,
+    Outside, OverlayChange, OverlayEpoch, OverlaySize, OwnOverlay, Path, Periodic, Phase, Phases,
+    Probability, RandomMatching, Redraw, Regular, Ring, RingPlusMatching, SlowPart, SmallWorld,
+    Snapshot, Star, Survey, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew,
+    parse_edge_list,
 };
 pub use weights::{
-    ByExamples, EdgeWeights, Fastest, Laplacian, MaxDegree, MetropolisHastings, OwnWeights, Random,
-    Uniform, WeightEntry, Weights, column_stochastic, parse_weight_list,
+    ByExamples, EdgeWeights, Fastest, Laplacian, MaxDegree, MetropolisHastings, OwnWeights,
+    Prescribed, Random, Uniform, WeightEntry, Weights, column_stochastic, parse_weight_list,
 };

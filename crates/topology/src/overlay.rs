@@ -1,15 +1,17 @@
 //! The graph that rows exchange over.
 
-use crate::{TopologyError, edge_connectivity};
+use crate::{MixingMatrix, TopologyError, edge_connectivity};
 use links::{Graph, Links};
 use petgraph::csr::Csr;
 use petgraph::unionfind::UnionFind;
+use std::sync::Arc;
 
 mod directed;
 mod edges;
 mod links;
 mod neighbours;
 mod part;
+mod weighed;
 
 pub use neighbours::Neighbours;
 
@@ -25,6 +27,7 @@ pub struct Overlay {
     listeners: Option<Links>,
     groups: Option<Vec<Vec<u32>>>,
     examples: Option<Vec<u64>>,
+    weights: Option<Arc<MixingMatrix>>,
 }
 
 impl Overlay {
@@ -67,6 +70,7 @@ impl Overlay {
             listeners,
             groups: None,
             examples: None,
+            weights: None,
         }
     }
 

@@ -12,13 +12,17 @@ use serde::{Deserialize, Serialize};
 
 mod balanced_tree;
 mod barbell;
+mod base_graph;
 mod complete;
 mod d_cliques;
 mod edges;
+mod equi_dyn;
+mod equi_static;
 mod erdos_renyi;
 mod exponential;
 mod grid;
 mod listed;
+mod matcha;
 mod members;
 mod one_peer;
 mod overlay_epoch;
@@ -34,6 +38,7 @@ mod regular;
 mod ring;
 mod ring_plus_matching;
 mod schedule;
+mod shift;
 mod size;
 mod star;
 mod torus;
@@ -42,15 +47,19 @@ mod watts_strogatz;
 
 pub use balanced_tree::BalancedTree;
 pub use barbell::Barbell;
+pub use base_graph::BaseGraph;
 pub use complete::Complete;
 pub use d_cliques::{
     DCliques, HistogramNoise, InterClique, Leaders, NoiseScale, SmallWorld, clique_skew,
 };
 pub use edges::{Edges, parse_edge_list};
 pub(crate) use edges::{of_file, parse_lines};
+pub use equi_dyn::EquiDyn;
+pub use equi_static::EquiStatic;
 pub use erdos_renyi::{ErdosRenyi, Probability};
 pub use exponential::Exponential;
 pub use grid::Grid;
+pub use matcha::Matcha;
 pub use members::{Members, Outside};
 pub use one_peer::OnePeer;
 pub use overlay_epoch::{OverlayEpoch, Snapshot};
@@ -127,6 +136,8 @@ overlays! {
     VirtualRings(VirtualRings),
     /// Neighbours at powers of two.
     Exponential(Exponential),
+    /// Random shifts of a ring, weighed alike.
+    EquiStatic(EquiStatic),
     /// A ring lattice with some edges rewired at random.
     WattsStrogatz(WattsStrogatz),
     /// Cliques whose labels are those of all nodes, sparsely joined.
@@ -143,6 +154,12 @@ overlays! {
     OnePeer(OnePeer),
     /// Random pairs, drawn anew in each round.
     RandomMatching(RandomMatching),
+    /// Few links at a time, whose cycle takes the exact mean.
+    BaseGraph(BaseGraph),
+    /// A random shift of a ring in each round.
+    EquiDyn(EquiDyn),
+    /// Random matchings of the edges of an overlay, within a budget.
+    Matcha(Matcha),
     /// An overlay of a program's own.
     Own(OwnPart<dyn OwnOverlay>),
 }
@@ -166,7 +183,11 @@ impl Topology {
         check_nodes(nodes.count)?;
         let overlay = match self.spec().kind() {
             Kind::Fixed(fixed) => fixed.build(nodes, rng)?,
-            Kind::Changing(_) => return Ok(self.epoch(1, nodes.count).build(nodes, rng)?.overlay),
+            Kind::Changing(_) => {
+                let mut prepared = self.clone();
+                prepared.prepare(nodes, rng)?;
+                return Ok(prepared.epoch(1, nodes.count).build(nodes, rng)?.overlay);
+            }
         };
         if overlay.is_directed()
             && overlay.is_connected()
@@ -210,6 +231,26 @@ impl Topology {
     #[must_use]
     pub fn is_directed(&self) -> bool {
         self.spec().is_directed()
+    }
+
+    /// Whether its overlays bring weights of their own: those of every round do, or of none.
+    #[must_use]
+    pub fn prescribes_weights(&self) -> bool {
+        self.spec().prescribes_weights()
+    }
+
+    /// Decides what all rounds have in common, such as the overlay of `matcha` whose edges take part by turns. It must be called
+    /// before rounds of such an overlay are built, with the same stream whenever a run is planned; only random overlays
+    /// draw from it.
+    ///
+    /// # Errors
+    /// Those of [`Topology::check`] and [`Topology::build`].
+    pub fn prepare<'a>(
+        &mut self,
+        nodes: impl Into<Nodes<'a>>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<(), TopologyError> {
+        self.spec_mut().prepare(nodes.into(), rng)
     }
 
     /// Whether edges may go by the labels that nodes hold.

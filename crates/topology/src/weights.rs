@@ -18,6 +18,7 @@ mod laplacian;
 mod max_degree;
 mod metropolis_hastings;
 mod own;
+mod prescribed;
 mod random;
 mod surviving;
 mod uniform;
@@ -31,6 +32,8 @@ pub use laplacian::Laplacian;
 pub use max_degree::MaxDegree;
 pub use metropolis_hastings::MetropolisHastings;
 pub use own::OwnWeights;
+pub(crate) use own::fault;
+pub use prescribed::Prescribed;
 pub use random::Random;
 pub use uniform::Uniform;
 use weights_spec::{AfterFailures, WeightsSpec};
@@ -79,6 +82,8 @@ weights! {
     Fastest(Fastest),
     /// Those that a file gives each edge.
     Edges(EdgeWeights),
+    /// Those that the overlay brings.
+    Prescribed(Prescribed),
     /// Weights of a program's own.
     Own(OwnPart<dyn OwnWeights>),
 }
@@ -93,7 +98,15 @@ impl Weights {
     /// The weights that suit the overlays of `topology`, where none are named.
     #[must_use]
     pub fn suited_to(topology: &Topology) -> Self {
-        match topology.is_directed() {
+        match topology.prescribes_weights() {
+            true => Self::Prescribed(Prescribed {}),
+            false => Self::usual(topology.is_directed()),
+        }
+    }
+
+    /// The weights that suit overlays which bring none.
+    pub(crate) fn usual(is_directed: bool) -> Self {
+        match is_directed {
             // Directed overlays have no symmetric weights.
             true => Self::Uniform(Uniform {}),
             false => Self::default(),
@@ -111,7 +124,9 @@ impl Weights {
     /// [`TopologyError::FastestSize`], [`TopologyError::FastestGap`] and [`TopologyError::Eigenvalues`]. From `edges`,
     /// [`TopologyError::MissingWeight`], [`TopologyError::WeightOfNoEdge`], [`TopologyError::AsymmetricWeights`] and
     /// [`TopologyError::OwnWeight`].
-    /// [`TopologyError::Directed`] if the overlay is directed and the weights are neither `uniform` nor a program's own for such overlays.
+    /// From `prescribed`, [`TopologyError::NotPrescribed`].
+    /// [`TopologyError::Directed`] if the overlay is directed and the weights are neither `uniform` nor `prescribed` nor a program's own
+    /// for such overlays.
     pub fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
         self.draw(overlay, &mut ChaCha8Rng::seed_from_u64(0))
     }
@@ -149,6 +164,12 @@ impl Weights {
     #[must_use]
     pub fn are_drawn(&self) -> bool {
         self.spec().are_drawn()
+    }
+
+    /// Whether they are those that the overlay brings.
+    #[must_use]
+    pub fn are_prescribed(&self) -> bool {
+        matches!(self, Self::Prescribed(_))
     }
 
     /// Whether the nodes that failures leave of a complete overlay share one row of weights.
@@ -221,6 +242,11 @@ mod tests {
         let without_one = without_one.with_examples(examples).unwrap();
         let path = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
         let path = path.with_examples(vec![1, 2, 3]).unwrap();
+        let weighed = |overlay: Overlay| {
+            let matrix = MixingMatrix::over_neighbours(&overlay, |_, _| 0.1, |_, sum| 1.0 - sum);
+            overlay.with_weights(matrix).unwrap()
+        };
+        let (complete, path) = (weighed(complete), weighed(path));
         let other_examples = path.clone().with_examples(vec![3, 2, 2]).unwrap();
         for text in [
             r#"{"metropolis_hastings": {}}"#,
@@ -231,6 +257,7 @@ mod tests {
             r#"{"by_examples": {}}"#,
             r#"{"random": {}}"#,
             r#"{"fastest": {}}"#,
+            r#"{"prescribed": {}}"#,
         ] {
             let weights: Weights = serde_json::from_str(text).unwrap();
             let is_mean = matches!(weights.matrix(&complete).unwrap().form(), Form::Average(_));

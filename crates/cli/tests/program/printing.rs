@@ -151,13 +151,15 @@ fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
     assert_eq!(joint, ["1.0000", "0.0000", "1.0000"]);
     let rounds = [
         "period of the overlays, rounds",
+        "rounds until exact consensus",
         "rounds until all are linked",
     ]
     .map(row);
-    assert_eq!(rounds, ["2", "2"]);
+    assert_eq!(rounds, ["2", "2", "2"]);
     let json = [pairings.as_slice(), &["--json"]].concat();
     let schedule = &sandbox.meshfold(&json).ended_with(0).json()[0]["schedule"];
     assert_eq!(schedule["rounds_to_connect"], 2);
+    assert_eq!(schedule["rounds_to_consensus"], 2);
     assert!(schedule["joint_lambda"].as_f64().unwrap() < 1e-9);
     let refused = sandbox.says("overlay --topology ring").ended_with(2).err;
     assert!(

@@ -40,7 +40,7 @@ pub(crate) struct OverlayArguments {
     /// Nodes of that topology [default: those in its file of edges]
     #[arg(long, requires = "topology", value_parser = value_parser!(u32).range(1..))]
     nodes: Option<u32>,
-    /// Mixing weights on it [default: metropolis_hastings; uniform on one_peer]
+    /// Mixing weights on it [default: those that it prescribes, or metropolis_hastings; uniform on one_peer]
     #[arg(long, value_name = "YAML", requires = "topology")]
     weights: Option<String>,
     /// Seed of random topologies
@@ -317,9 +317,14 @@ fn schedule_rows(table: &mut Table, overlays: &[Shown<'_>]) {
     row("λ per exchange, over a period", &|schedule| {
         eigenvalue(schedule.lambda)
     });
-    row("rounds until all are linked", &|schedule| {
-        let rounds = schedule.rounds_to_connect;
+    let after = |rounds: Option<usize>| {
         rounds.map_or_else(|| "never".to_owned(), |rounds| rounds.to_string())
+    };
+    row("rounds until exact consensus", &|schedule| {
+        after(schedule.rounds_to_consensus)
+    });
+    row("rounds until all are linked", &|schedule| {
+        after(schedule.rounds_to_connect)
     });
 }
 

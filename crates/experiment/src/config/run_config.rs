@@ -51,8 +51,9 @@ pub struct RunConfig {
     /// The file of an edge list is given from the folder of the experiment's file, together with its SHA-256.
     #[serde(default)]
     pub topology: Option<Topology>,
-    /// Mixing weights on the overlay; where a topology is given without, the method's own, or else `metropolis_hastings`, and
-    /// `uniform` on `one_peer`. No model is mixed by them in `dfedrw` and with `aggregation`.
+    /// Mixing weights on the overlay; where a topology is given without, the method's own, or else `prescribed` on overlays that bring
+    /// weights (`base_graph`, `equi_static`, `equi_dyn`, `matcha`), `uniform` on `one_peer`, and `metropolis_hastings` on all
+    /// others. No model is mixed by them in `dfedrw` and with `aggregation`.
     #[serde(default)]
     pub weights: Option<Weights>,
     /// The model that is trained.

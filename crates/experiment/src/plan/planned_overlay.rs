@@ -26,7 +26,7 @@ use crate::plan::schedule_summary::ScheduleSummary;
 /// Of an overlay that changes over time it is the first, and what is known of those that follow.
 #[derive(Clone, Debug)]
 pub struct PlannedOverlay {
-    /// What it is built from, with the edges of files filled in.
+    /// What it is built from, with the edges of files filled in, and [prepared](Topology::prepare).
     pub topology: Topology,
     /// Who exchanges with whom.
     pub overlay: Arc<Overlay>,
@@ -97,12 +97,13 @@ impl PlannedOverlay {
     /// # Errors
     /// [`TopologyError`] of the topology or the weights.
     pub fn of_nodes(
-        topology: Topology,
+        mut topology: Topology,
         weights: Weights,
         nodes: usize,
         seed: u64,
     ) -> Result<Self, TopologyError> {
         let population = Population::of_nodes(nodes, seed);
+        prepare(&mut topology, &population)?;
         let built = built(&topology, &weights, &population, 1)?;
         planned(topology, weights, built, &population)
     }
@@ -171,14 +172,30 @@ pub(crate) fn built(
     };
     let mut shares = OverlayDraws::of(topology, population, round).weights();
     let matrix = weights.draw(&overlay, &mut shares)?;
+    let drew_edges = edges.get_word_pos() > 0;
     Ok(Built {
-        drew_edges: edges.get_word_pos() > 0,
-        drew_weights: shares.get_word_pos() > 0,
-        overlay,
+        drew_edges,
+        // Other weights may be prescribed for the same edges.
+        drew_weights: shares.get_word_pos() > 0 || (weights.are_prescribed() && drew_edges),
+        overlay: overlay.without_weights(),
         matrix,
         members: snapshot.members,
         outside: snapshot.outside,
     })
+}
+
+/// Decides what all rounds of `topology` have in common.
+///
+/// # Errors
+/// [`TopologyError`] of the topology.
+fn prepare(topology: &mut Topology, population: &Population) -> Result<(), TopologyError> {
+    let key = Key {
+        // No round has this layer.
+        layer: 1,
+        ..Key::default()
+    };
+    let mut draws = stream(population.overlay_seed, Purpose::Overlay, key);
+    topology.prepare(population.nodes(), &mut draws)
 }
 
 /// What links the nodes in `round` before failures, and the stream that it was drawn from.
@@ -208,7 +225,9 @@ pub fn first_overlay(
     seed: u64,
 ) -> Result<Overlay, TopologyError> {
     let population = Population::of_nodes(nodes, seed);
-    Ok(snapshot(topology, &population, 1)?.0.overlay)
+    let mut topology = topology.clone();
+    prepare(&mut topology, &population)?;
+    Ok(snapshot(&topology, &population, 1)?.0.overlay)
 }
 
 /// All that is drawn for the overlay of a round.
@@ -277,7 +296,7 @@ impl Overlays {
         else {
             return Ok(None);
         };
-        let topology = read_edges(topology, run, population.nodes().count)?;
+        let mut topology = read_edges(topology, run, population.nodes().count)?;
         let weights = read_weights(weights, &topology, run)?;
         let setting = serde_json::to_string(&(&topology, &weights, population.nodes().count));
         let setting = setting.expect("settings have text keys");
@@ -294,6 +313,7 @@ impl Overlays {
         let size = topology.size(population.nodes().count);
         overlay_memory::check(size, &weights, self.available)
             .map_err(|fault| run.error(fault, "topology"))?;
+        prepare(&mut topology, population).map_err(|error| blame(run, error))?;
         let built = built(&topology, &weights, population, 1).map_err(|error| blame(run, error))?;
         let of_shards = topology.reads_labels() || weights.read_examples();
         let fixed = !(built.drew_edges || built.drew_weights || of_shards || topology.varies());
@@ -322,7 +342,8 @@ fn fingerprint(
     let examples = weights.read_examples().then(|| population.examples());
     let nodes = built.overlay.nodes();
     let groups = built.overlay.groups();
-    let labels = groups.map(|_| population.nodes().label_counts);
+    let by_labels = groups.is_some() || (topology.varies() && topology.reads_labels());
+    let labels = by_labels.then(|| population.nodes().label_counts);
     let parts = (topology, weights, nodes, seed, examples, (groups, labels));
     let parts = serde_json::to_vec(&parts).expect("groups and settings are numbers and text");
     let edges = match built.overlay.is_complete() {

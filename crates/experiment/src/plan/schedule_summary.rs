@@ -24,6 +24,9 @@ pub struct ScheduleSummary {
     /// `λ` per exchange, which can be compared with that of an overlay that stays the same: the `T`-th root of
     /// [`joint_lambda`](Self::joint_lambda); 0 if the exchanges of a period together take the mean.
     pub lambda: Option<f64>,
+    /// After how many rounds from the first on all nodes have the same model, whatever their models were; absent if a period does not
+    /// bring that about.
+    pub rounds_to_consensus: Option<usize>,
     /// After how many rounds the edges that there were connect all nodes, taken together; absent if never.
     pub rounds_to_connect: Option<usize>,
 }
@@ -44,6 +47,7 @@ impl ScheduleSummary {
             period: period.len(),
             joint_lambda,
             lambda: joint_lambda.map(|joint| per_exchange(joint, &matrices)),
+            rounds_to_consensus: rounds_to_consensus(&matrices),
             rounds_to_connect: rounds_to_connect(&overlays),
         })
     }
@@ -60,14 +64,30 @@ fn per_exchange(joint: f64, matrices: &[&MixingMatrix]) -> f64 {
     }
 }
 
-/// The factor by which an exchange shrinks differences in the long run, the geometric mean over periods.
-fn rate_in_the_long_run(matrices: &[&MixingMatrix]) -> f64 {
+/// After how many of the exchanges all nodes have the same model.
+fn rounds_to_consensus(matrices: &[&MixingMatrix]) -> Option<usize> {
+    let mut x = unlike_any_overlay(matrices);
+    let equal = matrices.iter().position(|matrix| {
+        x = matrix.apply(&x);
+        normalise(&mut x) < NOTHING
+    });
+    equal.map(|before| before + 1)
+}
+
+/// A number for each node, `[N]`, with mean 0 and length 1: the fractional parts of multiples of the golden ratio, as no overlay
+/// has such a pattern.
+fn unlike_any_overlay(matrices: &[&MixingMatrix]) -> Vec<f64> {
     let nodes = matrices.first().map_or(0, |matrix| matrix.rows());
-    // The fractional parts of multiples of the golden ratio: no overlay has such a pattern.
     let mut x: Vec<f64> = (1..=nodes)
         .map(|node| (node as f64 * 0.618_033_988_749_895).fract())
         .collect();
     normalise(&mut x);
+    x
+}
+
+/// The factor by which an exchange shrinks differences in the long run, the geometric mean over periods.
+fn rate_in_the_long_run(matrices: &[&MixingMatrix]) -> f64 {
+    let mut x = unlike_any_overlay(matrices);
     let mut logarithms = 0.0;
     for period in 0..2 * PERIODS {
         for matrix in matrices {
@@ -130,6 +150,36 @@ mod tests {
         let (alone, repeated) = (lambda(fast, 10), lambda(&in_turn(fast, 50), 10));
         assert!(alone.powi(50) < ROUNDING, "{alone}");
         assert!((repeated - alone).abs() < 1e-3, "{repeated} {alone}");
+    }
+
+    #[test]
+    fn consensus_is_exact_after_the_rounds_of_a_cycle() {
+        let rounds = |topology: &str, nodes| {
+            let topology: Topology = serde_json::from_str(topology).unwrap();
+            let weights = Weights::suited_to(&topology);
+            let planned = PlannedOverlay::of_nodes(topology, weights, nodes, 1).unwrap();
+            planned.schedule.unwrap().rounds_to_consensus
+        };
+        for (topology, nodes, expected) in [
+            (r#"{"base_graph": {}}"#, 25, Some(9)),
+            (r#"{"base_graph": {"degree": 3}}"#, 25, Some(5)),
+            (r#"{"one_peer": {}}"#, 64, Some(6)),
+            (r#"{"one_peer": {}}"#, 25, None),
+            (
+                r#"{"periodic": {"list": [{"complete": {}}, {"ring": {}}]}}"#,
+                9,
+                Some(1),
+            ),
+            (
+                r#"{"periodic": {"list": [{"ring": {"hops": 3}}, {"ring": {}}]}}"#,
+                9,
+                None,
+            ),
+        ] {
+            assert_eq!(rounds(topology, nodes), expected, "{topology}");
+        }
+        let fast = in_turn(r#"{"ring": {"hops": 3}}"#, 50);
+        assert_eq!(rounds(&fast, 10), None);
     }
 
     #[test]

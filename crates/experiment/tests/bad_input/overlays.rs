@@ -46,6 +46,61 @@ fn overlays_that_cannot_be_built_point_at_their_setting() {
             "grid: 10 nodes do not fill 3 rows",
         ),
         (
+            "topology: {base_graph: {degree: 0}}",
+            "0",
+            "base_graph.degree: found 0, needed at least one neighbour",
+        ),
+        (
+            "topology: {equi_static: {links: 0}}",
+            "0",
+            "equi_static: found links = 0, needed at least one",
+        ),
+        (
+            "topology: {redraw: {of: {equi_static: {links: 0}}}}",
+            "of",
+            "redraw.of: equi_static: found links = 0",
+        ),
+        (
+            "topology: {equi_dyn: {eta: 1.5}}",
+            "1.5",
+            "equi_dyn.eta: found 1.5, needed a share above 0 and up to 1",
+        ),
+        (
+            "topology: {matcha: {of: ring, budget: 0}}",
+            "0",
+            "matcha.budget: found 0, needed a share above 0 and up to 1",
+        ),
+        (
+            "topology: {matcha: {of: {regular: {degree: 12}}}}",
+            "of",
+            "matcha.of: regular: degree 12 is impossible",
+        ),
+        (
+            "topology: {matcha: {of: random_matching}}",
+            "random_matching",
+            "matcha.of: found random_matching, needed an overlay that does not itself change over time",
+        ),
+        (
+            "topology: {matcha: {of: {equi_static: {links: 2, directed: true}}}}",
+            "of",
+            "matcha.of: found equi_static links=2 directed, needed an overlay in which whoever sends to a node hears it as well",
+        ),
+        (
+            "topology: {phases: [{rounds: 2, of: ring}, {of: base_graph}]}",
+            "base_graph",
+            "phases.1.of: found base_graph degree=1, needed an overlay that does not itself change over time",
+        ),
+        (
+            "topology: ring\nweights: prescribed",
+            "prescribed",
+            "prescribed weights need an overlay that brings weights of its own",
+        ),
+        (
+            "topology: {equi_static: {links: 2, directed: true}}\nweights: max_degree",
+            "max_degree",
+            "max_degree: these weights need undirected edges",
+        ),
+        (
             "topology: ring\nweights: {laplacian: {theta: 2}}",
             "2",
             "laplacian: theta = 2 must lie in 0..=1",

@@ -68,6 +68,18 @@ fn averaging_methods_resume_between_evaluations() {
     assert_resumes(none, &[theory, "stragglers={share: 0.5}"]);
     let redraw = "topology={redraw: {every: 2, of: {erdos_renyi: {p: 0.6}}}}";
     assert_method_resumes("dsgd: {momentum: 0.9", &[redraw, FAILURES]);
+    for topology in [
+        "{base_graph: {degree: 2}}",
+        "{equi_static: {links: 2}}",
+        "{equi_dyn: {}}",
+        "{matcha: {of: {regular: {degree: 4}}}}",
+        "{periodic: [{equi_static: {links: 1}}, ring]}",
+    ] {
+        let topology = format!("topology={topology}");
+        assert_method_resumes("dsgd: {momentum: 0.9", &[&topology, FAILURES]);
+    }
+    let directed = "topology={equi_dyn: {directed: true}}";
+    assert_method_resumes("push_sum: {momentum: 0.9", &[directed, FAILURES]);
     let cliques = "topology={d_cliques: {max_clique_size: 3, swaps: 10}}";
     assert_method_resumes("d_cliques: {momentum: 0.9", &[cliques]);
 }

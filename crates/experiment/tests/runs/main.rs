@@ -13,6 +13,7 @@ mod damaged;
 mod finishing;
 mod models;
 mod other_data;
+mod prescribed_weights;
 mod seeds;
 mod side_by_side;
 mod stopping;

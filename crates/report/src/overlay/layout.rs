@@ -24,9 +24,14 @@ pub(crate) fn positions(overlay: &Overlay, topology: Option<&Topology>) -> Vec<[
             | Topology::RandomMatching(_)
             | Topology::WattsStrogatz(_),
         ) => circle(nodes),
-        Some(Topology::Exponential(_) | Topology::Regular(_) | Topology::VirtualRings(_)) => {
-            circle(nodes)
-        }
+        Some(
+            Topology::Exponential(_)
+            | Topology::Regular(_)
+            | Topology::VirtualRings(_)
+            | Topology::BaseGraph(_)
+            | Topology::EquiStatic(_)
+            | Topology::EquiDyn(_),
+        ) => circle(nodes),
         _ if nodes > FORCE_NODES || overlay.is_complete() => circle(nodes),
         _ if is_tree(overlay) => radial_tree(overlay),
         _ => force_layout::positions(overlay),

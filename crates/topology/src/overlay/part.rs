@@ -7,7 +7,8 @@ use crate::TopologyError;
 impl Overlay {
     /// What is left when some nodes are dead and some edges are lost.
     ///
-    /// Dead nodes keep their index and have no edges. A lost edge of an undirected overlay may be given in either
+    /// Weights that the overlay brings are left behind: [`Weights::surviving`](crate::Weights::surviving) makes of the matrix what
+    /// becomes of them. Dead nodes keep their index and have no edges. A lost edge of an undirected overlay may be given in either
     /// direction, one that does not exist is disregarded. Examples are kept, and so are groups, dead members included:
     /// whoever averages over a group leaves them out.
     ///
@@ -33,6 +34,7 @@ impl Overlay {
             listeners: listeners.map(|links| without(links, alive, lost_out)),
             groups: self.groups.clone(),
             examples: self.examples.clone(),
+            weights: None,
         }
     }
 
@@ -52,7 +54,8 @@ impl Overlay {
 
     /// The overlay on `nodes` nodes of which `members`, in this order, are linked like this one's nodes.
     ///
-    /// Nodes outside have no edges; if there are groups, each of them is a group of its own.
+    /// Nodes outside have no edges, and keep their row if the overlay brings weights; if there are groups, each of them is a
+    /// group of its own.
     pub(crate) fn embedded(&self, nodes: usize, members: &[u32]) -> Result<Self, TopologyError> {
         let place = |node: u32| members[node as usize];
         let edges = || self.edges().map(|(a, b)| (place(a), place(b)));
@@ -64,6 +67,10 @@ impl Overlay {
                 linked.sort_unstable();
                 Self::of(Links::among(nodes, linked), None)
             }
+        };
+        let overlay = match self.weights() {
+            Some(weights) => overlay.with_weights(weights.embedded(nodes, members)?)?,
+            None => overlay,
         };
         let Some(groups) = &self.groups else {
             return Ok(overlay);

@@ -28,7 +28,15 @@ impl Default for BalancedTree {
 }
 
 impl OverlaySpec for BalancedTree {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         format!("balanced_tree branching={}", self.branching)

@@ -23,7 +23,15 @@ pub struct Barbell {
 }
 
 impl OverlaySpec for Barbell {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         format!("barbell m1={} m2={}", self.m1, self.m2)

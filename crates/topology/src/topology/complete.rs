@@ -15,7 +15,15 @@ use serde::{Deserialize, Serialize};
 pub struct Complete {}
 
 impl OverlaySpec for Complete {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         "complete".to_owned()

@@ -65,7 +65,7 @@ pub struct DCliques {
 }
 
 impl OverlaySpec for DCliques {
-    usual!(fixed, undirected, values_alone);
+    usual!(fixed, undirected, values_alone, ready, no_weights);
 
     /// `d_cliques` with the size of the cliques and what is not the default.
     fn label(&self) -> String {

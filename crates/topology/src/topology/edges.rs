@@ -26,7 +26,7 @@ pub struct Edges {
 }
 
 impl OverlaySpec for Edges {
-    usual!(fixed, undirected, ignores_labels, quick);
+    usual!(fixed, undirected, ignores_labels, quick, ready, no_weights);
 
     /// `edges` and the file's name.
     fn label(&self) -> String {

@@ -39,7 +39,15 @@ pub enum Probability {
 }
 
 impl OverlaySpec for ErdosRenyi {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         format!("erdos_renyi p={}", self.p)

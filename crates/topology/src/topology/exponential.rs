@@ -18,7 +18,15 @@ use serde::{Deserialize, Serialize};
 pub struct Exponential {}
 
 impl OverlaySpec for Exponential {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         "exponential".to_owned()

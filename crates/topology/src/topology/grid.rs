@@ -25,7 +25,15 @@ pub struct Grid {
 }
 
 impl OverlaySpec for Grid {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         rectangle::label("grid", self.rows)

@@ -42,7 +42,14 @@ impl OnePeer {
 }
 
 impl OverlaySpec for OnePeer {
-    usual!(changing, ignores_labels, quick, values_alone);
+    usual!(
+        changing,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         "one_peer".to_owned()

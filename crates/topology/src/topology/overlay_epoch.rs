@@ -4,7 +4,7 @@ use super::overlay_spec::Contents;
 use super::schedule::{Schedule, Survey};
 use super::{Edges, Outside, Topology};
 use crate::overlay::check_nodes;
-use crate::{Nodes, Overlay, TopologyError};
+use crate::{Nodes, Overlay, TopologyError, Weights};
 use rand_chacha::ChaCha8Rng;
 
 /// Rounds that have the same overlay.
@@ -121,12 +121,26 @@ impl OverlayEpoch<'_> {
         check_nodes(nodes.count)?;
         if let Some(schedule) = self.topology.schedule() {
             schedule.check(nodes.count)?;
-            return schedule.snapshot(self.draw as usize, nodes, rng);
+            let snapshot = schedule.snapshot(self.draw as usize, nodes, rng)?;
+            return self.weighed(snapshot);
         }
         Ok(Snapshot {
             members: vec![true; nodes.count],
             overlay: self.topology.build(nodes, rng)?,
             outside: Outside::default(),
+        })
+    }
+
+    /// The snapshot with the weights that suit it, if others of the schedule bring weights and it brings none.
+    fn weighed(&self, snapshot: Snapshot) -> Result<Snapshot, TopologyError> {
+        if !self.topology.prescribes_weights() || snapshot.overlay.weights().is_some() {
+            return Ok(snapshot);
+        }
+        let weights = Weights::usual(snapshot.overlay.is_directed());
+        let matrix = weights.matrix(&snapshot.overlay)?;
+        Ok(Snapshot {
+            overlay: snapshot.overlay.with_weights(matrix)?,
+            ..snapshot
         })
     }
 }

@@ -29,6 +29,15 @@ pub(super) trait OverlaySpec {
 
     /// The edge list or the topologies in the settings.
     fn contents(&mut self) -> Contents<'_>;
+
+    /// Decides what all rounds have in common, see [`Topology::prepare`].
+    ///
+    /// # Errors
+    /// Parameters that do not fit the nodes.
+    fn prepare(&mut self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<(), TopologyError>;
+
+    /// Whether its overlays bring weights of their own, see [`Overlay::with_weights`].
+    fn prescribes_weights(&self) -> bool;
 }
 
 /// Whether an overlay changes over time.
@@ -86,7 +95,10 @@ impl SlowPart {
 /// - `ignores_labels`: edges do not go by labels.
 /// - `quick`: nothing takes long before the edges are known.
 /// - `values_alone`: the settings name no file and hold no topology.
-/// - `as_its_parts`: the overlay is directed, reads labels and takes long as the topologies of `self.parts()` do.
+/// - `ready`: nothing is decided before the first round.
+/// - `no_weights`: the overlays bring no weights of their own.
+/// - `as_its_parts`: the overlay is directed, reads labels, takes long and brings weights as the topologies of `self.parts()`
+///   do.
 macro_rules! usual {
     (@ fixed) => {
         fn kind(&self) -> $crate::topology::overlay_spec::Kind<'_> {
@@ -125,6 +137,24 @@ macro_rules! usual {
         fn slow_part(&self, nodes: $crate::Nodes<'_>) -> Option<$crate::SlowPart> {
             let parts = self.parts().filter_map(|of| of.slow_part(nodes));
             $crate::SlowPart::of_all(parts)
+        }
+
+        fn prescribes_weights(&self) -> bool {
+            self.parts().any($crate::Topology::prescribes_weights)
+        }
+    };
+    (@ ready) => {
+        fn prepare(
+            &mut self,
+            _: $crate::Nodes<'_>,
+            _: &mut rand_chacha::ChaCha8Rng,
+        ) -> Result<(), $crate::TopologyError> {
+            Ok(())
+        }
+    };
+    (@ no_weights) => {
+        fn prescribes_weights(&self) -> bool {
+            false
         }
     };
     (@ values_alone) => {

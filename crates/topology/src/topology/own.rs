@@ -32,6 +32,11 @@ pub trait OwnOverlay: Send + Sync {
         false
     }
 
+    /// Whether all of them bring weights of their own, by [`Overlay::with_weights`].
+    fn prescribes_weights(&self) -> bool {
+        false
+    }
+
     /// About how many edges an overlay of `nodes` nodes has. Memory is planned by it.
     fn edges(&self, nodes: usize) -> f64;
 
@@ -75,11 +80,18 @@ fn build(
             ),
         });
     }
+    if own.part().prescribes_weights() && overlay.weights().is_none() {
+        return Err(TopologyError::Own {
+            setting: "topology",
+            name: own.name().to_owned(),
+            reason: "it prescribes weights, but its overlay has none".to_owned(),
+        });
+    }
     Ok(overlay)
 }
 
 impl OverlaySpec for OwnPart<dyn OwnOverlay> {
-    usual!(quick, values_alone);
+    usual!(quick, values_alone, ready);
 
     fn label(&self) -> String {
         self.part()
@@ -109,6 +121,10 @@ impl OverlaySpec for OwnPart<dyn OwnOverlay> {
 
     fn is_directed(&self) -> bool {
         self.part().is_directed()
+    }
+
+    fn prescribes_weights(&self) -> bool {
+        self.part().prescribes_weights()
     }
 
     /// It may: it is given them.

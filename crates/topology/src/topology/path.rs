@@ -13,7 +13,15 @@ use serde::{Deserialize, Serialize};
 pub struct Path {}
 
 impl OverlaySpec for Path {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         "path".to_owned()

@@ -35,7 +35,7 @@ impl From<Listed<Topology>> for Periodic {
 }
 
 impl OverlaySpec for Periodic {
-    usual!(changing, as_its_parts);
+    usual!(changing, as_its_parts, ready);
 
     /// `periodic` and what takes turns.
     fn label(&self) -> String {

@@ -47,7 +47,7 @@ impl From<Listed<Phase>> for Phases {
 }
 
 impl OverlaySpec for Phases {
-    usual!(changing, as_its_parts);
+    usual!(changing, as_its_parts, ready);
 
     /// `phases` and what they consist of.
     fn label(&self) -> String {

@@ -36,7 +36,15 @@ impl RandomMatching {
 }
 
 impl OverlaySpec for RandomMatching {
-    usual!(changing, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        changing,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         "random_matching".to_owned()

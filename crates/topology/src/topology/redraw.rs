@@ -35,7 +35,7 @@ fn each_round() -> usize {
 }
 
 impl OverlaySpec for Redraw {
-    usual!(changing);
+    usual!(changing, ready);
 
     /// `redraw`, what is drawn, and what is not the default.
     fn label(&self) -> String {
@@ -65,6 +65,10 @@ impl OverlaySpec for Redraw {
 
     fn slow_part(&self, nodes: Nodes<'_>) -> Option<SlowPart> {
         self.of.slow_part(nodes)
+    }
+
+    fn prescribes_weights(&self) -> bool {
+        self.of.prescribes_weights()
     }
 
     fn contents(&mut self) -> Contents<'_> {

@@ -34,7 +34,15 @@ pub struct Regular {
 }
 
 impl OverlaySpec for Regular {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         format!("{}-regular", self.degree)

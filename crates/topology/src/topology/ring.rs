@@ -27,7 +27,15 @@ impl Default for Ring {
 }
 
 impl OverlaySpec for Ring {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     /// `ring`, with its hops if there are several.
     fn label(&self) -> String {

@@ -19,7 +19,15 @@ use serde::{Deserialize, Serialize};
 pub struct RingPlusMatching {}
 
 impl OverlaySpec for RingPlusMatching {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         "ring_plus_matching".to_owned()

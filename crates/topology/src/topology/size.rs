@@ -12,7 +12,7 @@ const ARC_BYTES: f64 = 52.0;
 const PAGE_ARC_BYTES: f64 = 26.0;
 /// Bytes for each weight of a matrix over an overlay whose arcs are not listed. Measured: 25.
 const WEIGHT_BYTES: f64 = 26.0;
-/// Bytes for each weight that is drawn. Measured: 49 to 80.
+/// Bytes for each weight that is drawn or that the overlay brings. Measured: 49 to 80.
 const DRAWN_WEIGHT_BYTES: f64 = 80.0;
 /// Most nodes of which all eigenvalues are computed, with matrices of so many bytes for each two nodes.
 const DENSE: (f64, f64) = (crate::DENSE_NODES as f64, 24.0);
@@ -96,7 +96,7 @@ impl OverlaySize {
             ..*self
         };
         let (arcs, entries) = (at_once.arcs(), at_once.weights(weights));
-        let weighing = match weights.are_drawn() {
+        let weighing = match weights.are_drawn() || weights.are_prescribed() {
             true => DRAWN_WEIGHT_BYTES * entries,
             false => WEIGHT_BYTES * entries,
         };
@@ -201,6 +201,12 @@ mod tests {
             r#"{"phases": [{"rounds": 1, "nodes": {"first": 90}, "of": {"complete": {}}}, {"of": {"ring": {}}}]}"#,
             r#"{"one_peer": {}}"#,
             r#"{"random_matching": {}}"#,
+            r#"{"base_graph": {}}"#,
+            r#"{"base_graph": {"degree": 4}}"#,
+            r#"{"equi_static": {"links": 5}}"#,
+            r#"{"equi_static": {"links": 3, "directed": true}}"#,
+            r#"{"equi_dyn": {"directed": true}}"#,
+            r#"{"matcha": {"of": {"regular": {"degree": 9}}, "budget": 1.0}}"#,
         ] {
             let topology = topology(text);
             let mut rng = ChaCha8Rng::seed_from_u64(3);
@@ -221,6 +227,8 @@ mod tests {
             );
             assert_eq!(size.is_complete, overlay.is_complete(), "{text}");
             assert_eq!(topology.is_directed(), overlay.is_directed(), "{text}");
+            let brings = overlay.weights().is_some();
+            assert_eq!(topology.prescribes_weights(), brings, "{text}");
             // What is listed is never taken for a group.
             assert!(size.is_listed || overlay.listed_arcs() == 0, "{text}");
         }

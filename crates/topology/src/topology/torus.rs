@@ -27,7 +27,15 @@ pub struct Torus {
 }
 
 impl OverlaySpec for Torus {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         rectangle::label("torus", self.rows)

@@ -28,7 +28,15 @@ pub struct VirtualRings {
 }
 
 impl OverlaySpec for VirtualRings {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     fn label(&self) -> String {
         format!("virtual_rings spaces={}", self.spaces)

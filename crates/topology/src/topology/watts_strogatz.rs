@@ -33,7 +33,15 @@ pub struct WattsStrogatz {
 }
 
 impl OverlaySpec for WattsStrogatz {
-    usual!(fixed, undirected, ignores_labels, quick, values_alone);
+    usual!(
+        fixed,
+        undirected,
+        ignores_labels,
+        quick,
+        values_alone,
+        ready,
+        no_weights
+    );
 
     /// `watts_strogatz` with its parameters.
     fn label(&self) -> String {

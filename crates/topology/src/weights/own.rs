@@ -89,8 +89,12 @@ impl WeightsSpec for OwnPart<dyn OwnWeights> {
     }
 }
 
-/// What is wrong with `matrix`, if anything is.
-fn fault(matrix: &MixingMatrix, stationary: &[f64], overlay: &Overlay) -> Option<String> {
+/// What is wrong with `matrix` as the weights of `overlay`, if anything is: see [`OwnWeights::matrix`].
+pub(crate) fn fault(
+    matrix: &MixingMatrix,
+    stationary: &[f64],
+    overlay: &Overlay,
+) -> Option<String> {
     let nodes = overlay.nodes();
     if (matrix.rows(), matrix.columns()) != (nodes, nodes) || stationary.len() != nodes {
         return Some(format!(

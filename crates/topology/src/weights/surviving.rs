@@ -10,7 +10,7 @@ impl Weights {
     /// The mixing matrix of what failures left of an overlay, `matrix` being that of the `whole`.
     ///
     /// Weights that go by degrees are made anew from the degrees left. `laplacian` keeps the weight of an edge, that is
-    /// θ and λ_N of the whole overlay. In `random`, `fastest`, `edges` and weights that a user's program adds, the
+    /// θ and λ_N of the whole overlay. In `random`, `fastest`, `edges`, `prescribed` and weights that a user's program adds, the
     /// weight of a lost neighbour goes to the diagonal. Nodes without an edge, such as the dead, keep their row as it
     /// is. If all others are still linked with each other, they share one row, see [`MixingMatrix::average_among`].
     ///

@@ -66,6 +66,22 @@ fn every_topology_is_read_by_its_name() {
         ),
         (r#"{"edges": {"file": "lists/w1.edges"}}"#, "edges w1.edges"),
         (r#"{"one_peer": {}}"#, "one_peer"),
+        (r#"{"base_graph": {"degree": 2}}"#, "base_graph degree=2"),
+        (r#"{"equi_static": {"links": 5}}"#, "equi_static links=5"),
+        (
+            r#"{"equi_static": {"links": 5, "directed": true}}"#,
+            "equi_static links=5 directed",
+        ),
+        (r#"{"equi_dyn": {}}"#, "equi_dyn"),
+        (
+            r#"{"equi_dyn": {"directed": true, "eta": 0.53}}"#,
+            "equi_dyn directed eta=0.53",
+        ),
+        (r#"{"matcha": {"of": {"ring": {}}}}"#, "matcha ring"),
+        (
+            r#"{"matcha": {"of": {"star": {}}, "budget": 0.3}}"#,
+            "matcha star budget=0.3",
+        ),
         (
             r#"{"phases": [{"rounds": 300, "nodes": {"first": 6}, "of": {"erdos_renyi": {"p": 0.5}}}, {"of": {"ring": {}}}]}"#,
             "phases [300 x erdos_renyi p=0.5 first=6; ring]",

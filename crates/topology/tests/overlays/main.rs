@@ -6,6 +6,7 @@ mod d_cliques;
 mod effective_neighbours;
 mod fastest;
 mod large_overlays;
+mod prescribed_weights;
 mod schedules;
 mod spectra;
 mod value_stability;

@@ -26,8 +26,7 @@ class Teleportation(mf.Method):
     # Interpretation
     Clients are drawn among those that take part; if they are fewer than k, only the first slots go on, over an overlay of their number. A
     slot whose last client is absent goes on all the same, and this message does not count. Momentum begins at zero in each round. Weights
-    are 1/(degree + 1). The paper's own overlay of the slots is Base-2, which is not here; `one_peer` is exact in log2 k rounds if k is a
-    power of 2.
+    are 1/(degree + 1). The paper's own overlay of the slots, Base-2, is none of these; `one_peer` is exact in log2 k rounds if k is a power of 2.
 
     Source: Takezawa and Stich, ICLR 2025 (arXiv 2501.15259).
 

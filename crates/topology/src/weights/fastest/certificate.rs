@@ -1,7 +1,8 @@
 //! A bound on how far given weights are from the best ones.
 
-use super::problem::{Problem, eigenvalues};
+use super::problem::Problem;
 use crate::TopologyError;
+use crate::laplacian::eigenvalues;
 use faer::Mat;
 
 /// `‖W - 11ᵀ/N‖₂`.

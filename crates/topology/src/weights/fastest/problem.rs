@@ -1,7 +1,8 @@
 //! The fastest mixing problem of one component.
 
-use crate::{Overlay, TopologyError};
-use faer::{Mat, Side};
+use crate::Overlay;
+use crate::laplacian::{across, laplacian};
+use faer::Mat;
 
 /// Minimise `‖W - 11ᵀ/N‖₂` over `W = I - Σ w_e b_e b_eᵀ`, where `b_e = 1_a - 1_b` for the edge `e = (a, b)`.
 pub(super) struct Problem {
@@ -32,14 +33,7 @@ impl Problem {
 
     /// `Σ w_e b_e b_eᵀ`, the Laplacian of the edges' weights.
     pub(super) fn laplacian(&self, weights: &[f64]) -> Mat<f64> {
-        let mut laplacian = Mat::zeros(self.nodes, self.nodes);
-        for (&(a, b), weight) in self.edges.iter().zip(weights) {
-            laplacian[(a, a)] += weight;
-            laplacian[(b, b)] += weight;
-            laplacian[(a, b)] -= weight;
-            laplacian[(b, a)] -= weight;
-        }
-        laplacian
+        laplacian(self.nodes, &self.edges, weights)
     }
 
     /// `W - 11ᵀ/N`.
@@ -71,19 +65,6 @@ impl Problem {
 
     /// `b_eᵀ M b_e` for each edge and a symmetric M.
     pub(super) fn across(&self, matrix: &Mat<f64>) -> Vec<f64> {
-        let across =
-            |&(a, b): &(usize, usize)| matrix[(a, a)] + matrix[(b, b)] - 2.0 * matrix[(a, b)];
-        self.edges.iter().map(across).collect()
+        across(&self.edges, matrix)
     }
-}
-
-/// The eigenvalues of a symmetric matrix, ascending.
-///
-/// # Errors
-/// [`TopologyError::Eigenvalues`].
-pub(super) fn eigenvalues(matrix: &Mat<f64>) -> Result<Vec<f64>, TopologyError> {
-    let nodes = matrix.nrows();
-    matrix
-        .self_adjoint_eigenvalues(Side::Lower)
-        .map_err(|_| TopologyError::Eigenvalues { nodes })
 }
