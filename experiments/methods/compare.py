@@ -90,10 +90,9 @@ def sweep(name: str, methods: dict[str, dict[str, Any]], local: dict[str, Any], 
 FOLDER = sys.argv[1] if len(sys.argv) > 1 else "runs"
 FIVE = {"local": {"steps": 5}}
 groups = [
-    sweep("methods-five-steps", FIVE_STEPS, FIVE, 100, ["ring", {"regular": {"degree": 3}}]),
-    sweep("methods-one-step", ONE_STEP, {}, 500, ["ring", {"regular": {"degree": 3}}]),
+    sweep("methods-five-steps", FIVE_STEPS, FIVE, 100, [{"regular": {"degree": 3}}]),
+    sweep("methods-one-step", ONE_STEP, {}, 500, [{"regular": {"degree": 3}}]),
     sweep("methods-no-overlay", NO_OVERLAY, FIVE, 100, [None]),
 ]
 for runs in groups:
-    by = ["topology", "algorithm"] if runs is not groups[-1] else "algorithm"
-    print(runs.table(by, best="learning_rate"))
+    print(runs.table("algorithm", best="learning_rate"))
