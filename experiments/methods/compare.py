@@ -72,14 +72,15 @@ def algorithms(methods: dict[str, dict[str, Any]], local: dict[str, Any]) -> lis
     return entries
 
 
-def sweep(name: str, methods: dict[str, dict[str, Any]], local: dict[str, Any], rounds: int, topologies: list[Any]) -> mf.Runs:
+def sweep(name: str, methods: dict[str, dict[str, Any]], local: dict[str, Any], rounds: int, **more: Any) -> mf.Runs:
     """Carries out a group of methods. Runs that diverge count as failed, and the others go on."""
     experiment = {
         **TASK,
         "name": name,
         "rounds": rounds,
         "evaluate": {"every": rounds // 5},
-        "sweep": {"grid": {"algorithm": algorithms(methods, local), "topology": topologies, "seed": SEEDS}},
+        "sweep": {"grid": {"algorithm": algorithms(methods, local), "seed": SEEDS}},
+        **more,
     }
     try:
         return mf.run(experiment, results=FOLDER)
@@ -89,10 +90,11 @@ def sweep(name: str, methods: dict[str, dict[str, Any]], local: dict[str, Any], 
 
 FOLDER = sys.argv[1] if len(sys.argv) > 1 else "runs"
 FIVE = {"local": {"steps": 5}}
+OVERLAY = {"regular": {"degree": 3}}
 groups = [
-    sweep("methods-five-steps", FIVE_STEPS, FIVE, 100, [{"regular": {"degree": 3}}]),
-    sweep("methods-one-step", ONE_STEP, {}, 500, [{"regular": {"degree": 3}}]),
-    sweep("methods-no-overlay", NO_OVERLAY, FIVE, 100, [None]),
+    sweep("methods-five-steps", FIVE_STEPS, FIVE, 100, topology=OVERLAY),
+    sweep("methods-one-step", ONE_STEP, {}, 500, topology=OVERLAY),
+    sweep("methods-no-overlay", NO_OVERLAY, FIVE, 100),
 ]
 for runs in groups:
     print(runs.table("algorithm", best="learning_rate"))
