@@ -181,7 +181,6 @@ class NearMedian(mf.Method):
         for name, at in (("of_median", rule.average(inbox, round).numpy()[0]), ("of_mean", weights @ inputs)):
             directions = (inputs - at) / np.linalg.norm(inputs - at, axis=1, keepdims=True)
             round.record(name, float(np.linalg.norm(weights @ directions)))
-        round.send(bytes=0)
 
 
 def test_rfa_comes_near_the_geometric_median() -> None:
