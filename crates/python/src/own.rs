@@ -17,6 +17,7 @@ mod read;
 mod round;
 mod row_edges;
 mod row_work;
+mod scale;
 pub(crate) mod stack;
 mod start;
 mod uses;

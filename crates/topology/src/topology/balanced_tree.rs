@@ -28,15 +28,7 @@ impl Default for BalancedTree {
 }
 
 impl OverlaySpec for BalancedTree {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         format!("balanced_tree branching={}", self.branching)

@@ -23,15 +23,7 @@ pub struct Barbell {
 }
 
 impl OverlaySpec for Barbell {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         format!("barbell m1={} m2={}", self.m1, self.m2)

@@ -1,9 +1,9 @@
 //! Few links at a time, whose cycle takes the exact mean of any number of nodes.
 
+use super::Snapshot;
 use super::overlay_spec::{OverlaySpec, usual};
-use super::schedule::{Schedule, Survey, Turns};
+use super::schedule::{Schedule, Turns, usual_schedule};
 use super::size::{OverlaySize, Paths};
-use super::{Outside, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
 use links::Links;
 use rand_chacha::ChaCha8Rng;
@@ -145,16 +145,10 @@ impl OverlaySpec for BaseGraph {
 }
 
 impl Schedule for BaseGraph {
-    fn outside(&self) -> Outside {
-        Outside::default()
-    }
+    usual_schedule!(all_nodes, until_connected);
 
     fn turns(&self, nodes: usize) -> Turns {
         Turns::Repeated(self.period(nodes))
-    }
-
-    fn survey(&self) -> Survey {
-        Survey::UntilConnected
     }
 
     /// Checks that nodes may have a neighbour.
@@ -178,11 +172,7 @@ impl Schedule for BaseGraph {
         nodes: Nodes<'_>,
         _rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
-        Ok(Snapshot {
-            overlay: self.build(draw, nodes.count)?,
-            members: vec![true; nodes.count],
-            outside: Outside::default(),
-        })
+        Ok(Snapshot::of_all(self.build(draw, nodes.count)?))
     }
 }
 

@@ -15,15 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct Complete {}
 
 impl OverlaySpec for Complete {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         "complete".to_owned()

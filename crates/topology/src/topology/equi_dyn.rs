@@ -1,10 +1,10 @@
 //! A random shift of a ring in each round.
 
+use super::Snapshot;
 use super::overlay_spec::{OverlaySpec, usual};
-use super::schedule::{Schedule, Survey, Turns};
+use super::schedule::{Schedule, Turns, usual_schedule};
 use super::shift::{self, arcs, check_share, heard};
 use super::size::{OverlaySize, Paths};
-use super::{Outside, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -103,16 +103,10 @@ impl OverlaySpec for EquiDyn {
 }
 
 impl Schedule for EquiDyn {
-    fn outside(&self) -> Outside {
-        Outside::default()
-    }
+    usual_schedule!(all_nodes, until_connected);
 
     fn turns(&self, _nodes: usize) -> Turns {
         Turns::Every(1)
-    }
-
-    fn survey(&self) -> Survey {
-        Survey::UntilConnected
     }
 
     /// Checks the share of the exchange.
@@ -130,11 +124,7 @@ impl Schedule for EquiDyn {
         nodes: Nodes<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
-        Ok(Snapshot {
-            overlay: self.build(nodes.count, rng)?,
-            members: vec![true; nodes.count],
-            outside: Outside::default(),
-        })
+        Ok(Snapshot::of_all(self.build(nodes.count, rng)?))
     }
 }
 

@@ -39,15 +39,7 @@ pub enum Probability {
 }
 
 impl OverlaySpec for ErdosRenyi {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         format!("erdos_renyi p={}", self.p)

@@ -18,15 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct Exponential {}
 
 impl OverlaySpec for Exponential {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         "exponential".to_owned()

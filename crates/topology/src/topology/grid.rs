@@ -25,15 +25,7 @@ pub struct Grid {
 }
 
 impl OverlaySpec for Grid {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         rectangle::label("grid", self.rows)

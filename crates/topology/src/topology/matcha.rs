@@ -2,10 +2,10 @@
 
 use super::members::check_fixed;
 use super::overlay_spec::{Contents, OverlaySpec, SlowPart, usual};
-use super::schedule::{Schedule, Survey, Turns};
+use super::schedule::{Schedule, Turns, usual_schedule};
 use super::shift::check_share;
 use super::size::{OverlaySize, Paths};
-use super::{Outside, Snapshot, Topology};
+use super::{Snapshot, Topology};
 use crate::{Nodes, Overlay, TopologyError};
 use matchings::Matchings;
 use rand::RngExt;
@@ -136,16 +136,10 @@ impl OverlaySpec for Matcha {
 }
 
 impl Schedule for Matcha {
-    fn outside(&self) -> Outside {
-        Outside::default()
-    }
+    usual_schedule!(all_nodes, until_connected);
 
     fn turns(&self, _nodes: usize) -> Turns {
         Turns::Every(1)
-    }
-
-    fn survey(&self) -> Survey {
-        Survey::UntilConnected
     }
 
     /// Checks that the overlay stays the same and has edges without a direction, and the budget.
@@ -178,10 +172,8 @@ impl Schedule for Matcha {
         let matchings = prepared.ok_or(TopologyError::Unprepared)?;
         let takes_part = matchings.probabilities.iter().map(|p| rng.random_bool(*p));
         let takes_part: Vec<bool> = takes_part.collect();
-        Ok(Snapshot {
-            overlay: matchings.overlay(nodes.count, &takes_part)?,
-            members: vec![true; nodes.count],
-            outside: Outside::default(),
-        })
+        Ok(Snapshot::of_all(
+            matchings.overlay(nodes.count, &takes_part)?,
+        ))
     }
 }

@@ -1,9 +1,9 @@
 //! In each round, every node sends to one node, at a distance that is a power of two.
 
+use super::Snapshot;
 use super::overlay_spec::{OverlaySpec, usual};
-use super::schedule::{Schedule, Survey, Turns};
+use super::schedule::{Schedule, Turns, usual_schedule};
 use super::size::{OverlaySize, Paths};
-use super::{Outside, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -65,16 +65,10 @@ impl OverlaySpec for OnePeer {
 }
 
 impl Schedule for OnePeer {
-    fn outside(&self) -> Outside {
-        Outside::default()
-    }
+    usual_schedule!(all_nodes, until_connected);
 
     fn turns(&self, nodes: usize) -> Turns {
         Turns::Repeated(self.period(nodes))
-    }
-
-    fn survey(&self) -> Survey {
-        Survey::UntilConnected
     }
 
     fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
@@ -87,11 +81,7 @@ impl Schedule for OnePeer {
         nodes: Nodes<'_>,
         _rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
-        Ok(Snapshot {
-            overlay: self.build(draw, nodes.count)?,
-            members: vec![true; nodes.count],
-            outside: Outside::default(),
-        })
+        Ok(Snapshot::of_all(self.build(draw, nodes.count)?))
     }
 }
 

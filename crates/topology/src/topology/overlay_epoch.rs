@@ -27,6 +27,17 @@ pub struct Snapshot {
     pub outside: Outside,
 }
 
+impl Snapshot {
+    /// An overlay that all nodes are in.
+    pub(super) fn of_all(overlay: Overlay) -> Self {
+        Self {
+            members: vec![true; overlay.nodes()],
+            outside: Outside::default(),
+            overlay,
+        }
+    }
+}
+
 impl Topology {
     /// Whether the overlay is another one in other rounds.
     #[must_use]
@@ -124,11 +135,7 @@ impl OverlayEpoch<'_> {
             let snapshot = schedule.snapshot(self.draw as usize, nodes, rng)?;
             return self.weighed(snapshot);
         }
-        Ok(Snapshot {
-            members: vec![true; nodes.count],
-            overlay: self.topology.build(nodes, rng)?,
-            outside: Outside::default(),
-        })
+        Ok(Snapshot::of_all(self.topology.build(nodes, rng)?))
     }
 
     /// The snapshot with the weights that suit it, if others of the schedule bring weights and it brings none.

@@ -97,6 +97,7 @@ impl SlowPart {
 /// - `values_alone`: the settings name no file and hold no topology.
 /// - `ready`: nothing is decided before the first round.
 /// - `no_weights`: the overlays bring no weights of their own.
+/// - `plain`: all from `undirected` to `no_weights`.
 /// - `as_its_parts`: the overlay is directed, reads labels, takes long and brings weights as the topologies of `self.parts()`
 ///   do.
 macro_rules! usual {
@@ -161,6 +162,16 @@ macro_rules! usual {
         fn contents(&mut self) -> $crate::topology::overlay_spec::Contents<'_> {
             $crate::topology::overlay_spec::Contents::Values
         }
+    };
+    (@ plain) => {
+        $crate::topology::overlay_spec::usual!(
+            undirected,
+            ignores_labels,
+            quick,
+            values_alone,
+            ready,
+            no_weights
+        );
     };
     ($($answer:ident),+) => {
         $($crate::topology::overlay_spec::usual!(@ $answer);)+

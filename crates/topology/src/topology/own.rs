@@ -176,10 +176,6 @@ impl Schedule for OwnPart<dyn OwnOverlay> {
         nodes: Nodes<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
-        Ok(Snapshot {
-            overlay: build(self, draw, nodes, rng)?,
-            members: vec![true; nodes.count],
-            outside: Outside::default(),
-        })
+        Ok(Snapshot::of_all(build(self, draw, nodes, rng)?))
     }
 }

@@ -13,15 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Path {}
 
 impl OverlaySpec for Path {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         "path".to_owned()

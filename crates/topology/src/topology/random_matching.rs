@@ -1,9 +1,9 @@
 //! Random pairs of nodes, drawn anew in each round.
 
+use super::Snapshot;
 use super::overlay_spec::{OverlaySpec, usual};
-use super::schedule::{Schedule, Survey, Turns};
+use super::schedule::{Schedule, Turns, usual_schedule};
 use super::size::{OverlaySize, Paths};
-use super::{Outside, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -36,15 +36,7 @@ impl RandomMatching {
 }
 
 impl OverlaySpec for RandomMatching {
-    usual!(
-        changing,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(changing, plain);
 
     fn label(&self) -> String {
         "random_matching".to_owned()
@@ -56,16 +48,10 @@ impl OverlaySpec for RandomMatching {
 }
 
 impl Schedule for RandomMatching {
-    fn outside(&self) -> Outside {
-        Outside::default()
-    }
+    usual_schedule!(all_nodes, until_connected);
 
     fn turns(&self, _nodes: usize) -> Turns {
         Turns::Every(1)
-    }
-
-    fn survey(&self) -> Survey {
-        Survey::UntilConnected
     }
 
     fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
@@ -78,11 +64,7 @@ impl Schedule for RandomMatching {
         nodes: Nodes<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
-        Ok(Snapshot {
-            overlay: self.build(nodes.count, rng)?,
-            members: vec![true; nodes.count],
-            outside: Outside::default(),
-        })
+        Ok(Snapshot::of_all(self.build(nodes.count, rng)?))
     }
 }
 

@@ -34,15 +34,7 @@ pub struct Regular {
 }
 
 impl OverlaySpec for Regular {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         format!("{}-regular", self.degree)

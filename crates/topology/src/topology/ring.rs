@@ -27,15 +27,7 @@ impl Default for Ring {
 }
 
 impl OverlaySpec for Ring {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     /// `ring`, with its hops if there are several.
     fn label(&self) -> String {

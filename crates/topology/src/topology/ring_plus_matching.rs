@@ -19,15 +19,7 @@ use serde::{Deserialize, Serialize};
 pub struct RingPlusMatching {}
 
 impl OverlaySpec for RingPlusMatching {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         "ring_plus_matching".to_owned()

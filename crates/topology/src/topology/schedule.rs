@@ -30,6 +30,27 @@ pub(super) trait Schedule {
     ) -> Result<Snapshot, TopologyError>;
 }
 
+/// The answers that most schedules have in common.
+///
+/// - `all_nodes`: no node is outside.
+/// - `until_connected`: see [`Survey::UntilConnected`].
+macro_rules! usual_schedule {
+    (@ all_nodes) => {
+        fn outside(&self) -> $crate::Outside {
+            $crate::Outside::default()
+        }
+    };
+    (@ until_connected) => {
+        fn survey(&self) -> $crate::topology::schedule::Survey {
+            $crate::topology::schedule::Survey::UntilConnected
+        }
+    };
+    ($($answer:ident),+) => {
+        $($crate::topology::schedule::usual_schedule!(@ $answer);)+
+    };
+}
+pub(super) use usual_schedule;
+
 /// Which rounds have the same overlay. Overlays are counted from 0, in the order in which they appear.
 pub(super) enum Turns {
     /// So many overlays take turns, one a round, over and over.

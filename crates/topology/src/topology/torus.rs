@@ -27,15 +27,7 @@ pub struct Torus {
 }
 
 impl OverlaySpec for Torus {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         rectangle::label("torus", self.rows)

@@ -28,15 +28,7 @@ pub struct VirtualRings {
 }
 
 impl OverlaySpec for VirtualRings {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     fn label(&self) -> String {
         format!("virtual_rings spaces={}", self.spaces)

@@ -33,15 +33,7 @@ pub struct WattsStrogatz {
 }
 
 impl OverlaySpec for WattsStrogatz {
-    usual!(
-        fixed,
-        undirected,
-        ignores_labels,
-        quick,
-        values_alone,
-        ready,
-        no_weights
-    );
+    usual!(fixed, plain);
 
     /// `watts_strogatz` with its parameters.
     fn label(&self) -> String {

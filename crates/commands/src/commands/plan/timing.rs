@@ -1,6 +1,8 @@
 //! `meshfold plan FILE --time`: how long the runs take here, measured by their first rounds.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use meshfold_data::DataFolder;
@@ -30,10 +32,10 @@ pub(super) struct Timed {
 
 impl Timed {
     pub(super) fn cells(&self) -> [String; 2] {
-        let text = |seconds| Duration::try_from_secs_f64(seconds).map_or("-".to_owned(), duration);
+        let whole = long(self.seconds);
         match self.measured {
-            Some(timing) => [short(timing.round_seconds), text(self.seconds)],
-            None => ["-".to_owned(), format!("~ {}", text(self.seconds))],
+            Some(timing) => [short(timing.round_seconds), whole],
+            None => ["-".to_owned(), format!("~ {whole}")],
         }
     }
 }
@@ -45,6 +47,11 @@ fn short(seconds: f64) -> String {
         1e-3..1.0 => format!("{:.3} s", seconds),
         _ => format!("{seconds:.1} s"),
     }
+}
+
+/// Seconds of whole runs.
+fn long(seconds: f64) -> String {
+    Duration::try_from_secs_f64(seconds).map_or_else(|_| "-".to_owned(), duration)
 }
 
 /// Measures `plans`, which takes about the time `spent`, or as long as a round of the first run and one evaluation. On the
@@ -62,9 +69,12 @@ pub(super) fn time(
 ) -> Result<Vec<Timed>, Failure> {
     let asked = Interruption::listen()?;
     let device = &of_a_run(device)?;
-    let work: Vec<Value> = plans.iter().map(work).collect();
-    let is_first = |index: &usize| !work[..*index].contains(&work[*index]);
-    let kinds: Vec<usize> = (0..plans.len()).filter(is_first).collect();
+    let work: Vec<String> = plans.iter().map(work).collect();
+    let mut firsts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (place, work) in work.iter().enumerate() {
+        firsts.entry(work).or_insert(place);
+    }
+    let kinds: BTreeSet<usize> = firsts.values().copied().collect();
     terminal::line(&format!(
         "carrying out first rounds of {} for {}",
         match kinds.len() {
@@ -75,7 +85,7 @@ pub(super) fn time(
     ));
     let datasets = SharedDatasets::new(plans, folder);
     let share = spent.div_f64(kinds.len().max(1) as f64);
-    let mut of_kind: Vec<(usize, RunTiming)> = Vec::new();
+    let mut of_kind: BTreeMap<usize, RunTiming> = BTreeMap::new();
     let begun = Instant::now();
     for &kind in &kinds {
         if begun.elapsed() >= spent && !of_kind.is_empty() {
@@ -90,14 +100,16 @@ pub(super) fn time(
             ))
         };
         match timing.map_err(failed)? {
-            Some(timing) => of_kind.push((kind, timing)),
+            Some(timing) => of_kind.insert(kind, timing),
             None => return Err(asked.failure()),
-        }
+        };
+    }
+    if asked.flag().load(Ordering::Relaxed) {
+        return Err(asked.failure());
     }
     let ratio = ratio(&of_kind, plans);
     let timed = plans.iter().zip(&work).map(|(plan, own)| {
-        let same = of_kind.iter().find(|(kind, _)| work[*kind] == *own);
-        let measured = same.map(|(_, timing)| *timing);
+        let measured = of_kind.get(&firsts[own.as_str()]).copied();
         Timed {
             seconds: match measured {
                 Some(timing) => timing.seconds(&plan.config),
@@ -115,20 +127,19 @@ pub(super) fn time(
 /// The error of standard output.
 pub(super) fn print_together(timed: &[Timed], device: &Device) -> Result<(), Failure> {
     let all: f64 = timed.iter().map(|run| run.seconds).sum();
-    let text = |seconds| Duration::try_from_secs_f64(seconds).map_or("-".to_owned(), duration);
     let runs = match timed.len() {
         1 => "the run takes".to_owned(),
         some => format!("all {some} runs take"),
     };
     let mut output = std::io::stdout().lock();
     match device.threads() {
-        None => writeln!(output, "{runs} {} one after the other", text(all))?,
-        Some(1) => writeln!(output, "{runs} {} on one thread", text(all))?,
+        None => writeln!(output, "{runs} {} one after the other", long(all))?,
+        Some(1) => writeln!(output, "{runs} {} on one thread", long(all))?,
         Some(threads) => writeln!(
             output,
             "{runs} {} on one thread, about {} on {threads}",
-            text(all),
-            text(all / threads as f64)
+            long(all),
+            long(all / threads as f64)
         )?,
     }
     if timed.iter().any(|run| run.measured.is_none()) {
@@ -149,7 +160,7 @@ fn of_a_run(device: &Device) -> Result<Device, Failure> {
 }
 
 /// What decides how long a round and an evaluation of `plan` take: its settings without seeds, rounds and learning rates.
-fn work(plan: &RunPlan) -> Value {
+fn work(plan: &RunPlan) -> String {
     let mut config = plan.config.to_json();
     if let Some(settings) = config.as_object_mut() {
         for key in ["name", "seed", "seeds", "rounds", "budget", "checkpoint"] {
@@ -161,12 +172,12 @@ fn work(plan: &RunPlan) -> Value {
             method.remove("learning_rate");
         }
     }
-    config
+    config.to_string()
 }
 
 /// How many times as long as their plans say the measured runs take, in the middle.
-fn ratio(of_kind: &[(usize, RunTiming)], plans: &[RunPlan]) -> f64 {
-    let ratio = |(kind, timing): &(usize, RunTiming)| {
+fn ratio(of_kind: &BTreeMap<usize, RunTiming>, plans: &[RunPlan]) -> f64 {
+    let ratio = |(kind, timing): (&usize, &RunTiming)| {
         let plan = &plans[*kind];
         timing.seconds(&plan.config) / plan.seconds
     };
