@@ -516,9 +516,14 @@ pub enum TopologyError {
         /// What it must be.
         needed: String,
     },
-    /// `equi_static` without a shift.
-    #[error("equi_static: found links = 0, needed at least one")]
-    EquiLinks,
+    /// `equi_static` without a shift, or with more than anybody needs.
+    #[error("equi_static: found links = {found}, needed a number from 1 to {limit}")]
+    EquiLinks {
+        /// Shifts asked for.
+        found: usize,
+        /// Most shifts.
+        limit: usize,
+    },
     /// A round of an overlay before what all its rounds have in common was decided.
     #[error("the overlay was not prepared: `Topology::prepare` comes before its rounds")]
     Unprepared,

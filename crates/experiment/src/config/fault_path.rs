@@ -77,7 +77,7 @@ pub(crate) fn of_topology(error: &TopologyError, choice: &str) -> String {
             let below = below.strip_prefix(inner).unwrap_or(below);
             return format!("topology.{setting}{below}");
         }
-        TopologyError::EquiLinks => "links",
+        TopologyError::EquiLinks { .. } => "links",
         TopologyError::Directed { .. }
         | TopologyError::NotPrescribed
         | TopologyError::FastestSize { .. }

@@ -53,7 +53,7 @@ fn overlays_that_cannot_be_built_point_at_their_setting() {
         (
             "topology: {equi_static: {links: 0}}",
             "0",
-            "equi_static: found links = 0, needed at least one",
+            "equi_static: found links = 0, needed a number from 1 to 1000000",
         ),
         (
             "topology: {redraw: {of: {equi_static: {links: 0}}}}",

@@ -7,6 +7,10 @@ use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Most shifts: with so many, W is the mean matrix but for rounding.
+const MOST_LINKS: usize = 1_000_000;
 
 /// EquiTopo's fixed overlays, which mix at a rate that hardly depends on N: D-EquiStatic if `directed`, else U-EquiStatic. They
 /// bring weights of their own, which are doubly stochastic.
@@ -25,7 +29,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EquiStatic {
-    /// Shifts that are drawn, M.
+    /// Shifts that are drawn, M, from 1 to 1,000,000.
     pub links: usize,
     /// Whether nodes hear others without being heard by them.
     #[serde(default)]
@@ -36,14 +40,21 @@ impl EquiStatic {
     /// The overlay of M shifts.
     fn of(&self, nodes: usize, shifts: &[usize]) -> Result<Overlay, TopologyError> {
         let weight = heard(nodes) / shifts.len() as f64;
-        let weights = shifts.iter().flat_map(|&shift| {
-            let (weight, back) = match self.directed {
-                true => (weight, None),
-                false => (weight / 2.0, Some(arcs(nodes, nodes - shift, weight / 2.0))),
-            };
-            arcs(nodes, shift, weight).chain(back.into_iter().flatten())
-        });
-        Overlay::weighed(nodes, self.directed, &weights.collect::<Vec<_>>())
+        // By shift: many may be the same.
+        let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
+        for &shift in shifts {
+            if self.directed {
+                *weights.entry(shift).or_default() += weight;
+            } else {
+                for shift in [shift, nodes - shift] {
+                    *weights.entry(shift).or_default() += weight / 2.0;
+                }
+            }
+        }
+        let arcs = weights
+            .iter()
+            .flat_map(|(&shift, &weight)| arcs(nodes, shift, weight));
+        Overlay::weighed(nodes, self.directed, &arcs.collect::<Vec<_>>())
     }
 }
 
@@ -85,10 +96,13 @@ impl FixedOverlay for EquiStatic {
     /// Draws the shifts until they connect the nodes.
     ///
     /// # Errors
-    /// [`TopologyError::EquiLinks`] if there is none.
+    /// [`TopologyError::EquiLinks`] if there is none, or more than [`MOST_LINKS`].
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
-        if self.links == 0 {
-            return Err(TopologyError::EquiLinks);
+        if !(1..=MOST_LINKS).contains(&self.links) {
+            return Err(TopologyError::EquiLinks {
+                found: self.links,
+                limit: MOST_LINKS,
+            });
         }
         loop {
             let shifts = (0..self.links).map_while(|_| shift::draw(nodes.count, rng));
@@ -132,11 +146,18 @@ mod tests {
     fn shifts_connect_if_they_have_no_common_divisor_with_the_nodes() {
         assert!(connect(12, &[4, 9]) && connect(12, &[5]) && connect(1, &[]));
         assert!(!connect(12, &[4, 6]) && !connect(12, &[9]));
-        let none = EquiStatic {
-            links: 0,
-            directed: true,
-        };
-        assert_eq!(built(&none, 5).unwrap_err(), TopologyError::EquiLinks);
+        for links in [0, MOST_LINKS + 1, usize::MAX] {
+            let directed = true;
+            let found = built(&EquiStatic { links, directed }, 5);
+            let (found, limit) = (found.unwrap_err(), MOST_LINKS);
+            assert_eq!(
+                found,
+                TopologyError::EquiLinks {
+                    found: links,
+                    limit
+                }
+            );
+        }
     }
 
     /// The mean of `W x` and of `‖W x‖²` over 20,000 draws for an x with mean 0 and length 1, among 11 nodes: all shifts connect.
