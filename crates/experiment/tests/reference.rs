@@ -54,6 +54,9 @@ fn with(line: &str) -> String {
         // A ring of twelve has the eigenvalue −1/3.
         entries.insert("topology", "complete");
     }
+    if value.starts_with("prescribed") {
+        entries.insert("topology", "{base_graph: {degree: 1}}");
+    }
     if value.starts_with("{consensus") {
         entries.insert("partition", "{iid: {clients: 8}}");
     }
