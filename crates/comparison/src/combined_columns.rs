@@ -18,6 +18,13 @@ pub(crate) fn view_column(name: &str, loss: Loss) -> Column {
             "Accuracy on the test examples of the client's labels, each label counted as often as the client holds it."
                 .to_owned()
         }
+        ("local_test_accuracy", _) => {
+            "Accuracy of the client's model on the client's local test set.".to_owned()
+        }
+        ("local_test_loss", _) => {
+            format!("{} of the client's model on the client's local test set.", loss.mean())
+        }
+        ("local_test_examples", _) => "Examples of the client's local test set.".to_owned(),
         (_, Some(label)) => format!("Accuracy on the test examples of label {label}."),
         (_, None) => "A figure of clients.parquet of the run.".to_owned(),
     };
@@ -132,6 +139,9 @@ fn loss_about(figure: &str, loss: Loss) -> Option<String> {
         "train_loss" => "of the mini-batches since the last evaluation.",
         "test_loss" => "on the test examples, over the models",
         "validation_loss" => "on the validation examples, over the models",
+        "local_test_loss" => {
+            "of each client's model on the client's local test set, over the clients"
+        }
         "train_shard_loss" => "of each row on its own training examples, over the rows",
         _ => return None,
     };
@@ -161,6 +171,9 @@ fn about(figure: &str) -> &'static str {
         "components" => "Parts that the overlay falls into among those alive.",
         "messages_as_printed" => "Messages since the start as the paper counts them.",
         "train_accuracy" => "Accuracy of each row on its own training examples, over the rows",
+        "local_test_accuracy" => {
+            "Accuracy of each client's model on the client's local test set, over the clients"
+        }
         "own_labels_accuracy" => {
             "Accuracy on the test examples of the labels that each client holds, over the clients"
         }

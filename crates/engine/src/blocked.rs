@@ -231,7 +231,10 @@ impl Trainer for Blocked {
     ) -> Result<Vec<Score>, EngineError> {
         let models = values("evaluate", models)?;
         match split {
-            Split::Shards(clients) => self.scores_on_shards(context, models, clients),
+            Split::Shards(clients) => self.scores_on_own(context, models, &context.shards(clients)),
+            Split::LocalTests(clients) => {
+                self.scores_on_own(context, models, &context.local_tests(clients))
+            }
             Split::Train => self.scores(context.network, models, context.train, subset),
             Split::Test => {
                 let set = HeldOut {

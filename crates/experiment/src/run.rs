@@ -9,6 +9,7 @@ pub(crate) mod environment;
 mod evaluation;
 mod first_models;
 pub(crate) mod journal;
+pub(crate) mod local_tests;
 pub(crate) mod observer;
 mod other_examples;
 pub(crate) mod ranks;

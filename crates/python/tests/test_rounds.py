@@ -316,7 +316,7 @@ def test_models_are_judged_on_validation_and_test_examples_too(experiment: Exper
             with pytest.raises(ValueError, match="`clients` is for training examples"):
                 round.evaluate(two, on=on, clients=[0, 1])
         assert round.evaluate(models, on="test")[1].mean() != round.evaluate(models, on="validation")[1].mean()
-        with pytest.raises(ValueError, match="`on` is `all`, needed `train`, `validation` or `test`"):
+        with pytest.raises(ValueError, match="`on` is `all`, needed `train`, `local_test`, `validation` or `test`"):
             round.evaluate(models, on="all")
         SCORES.append(round.evaluate(models, on="test")[1].mean())
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use rand_chacha::ChaCha8Rng;
+
 use super::shard::Taken;
 use super::{PartitionError, Shard};
 use crate::files::digest::{Digest, Kept};
@@ -9,10 +11,13 @@ use crate::files::digest::{Digest, Kept};
 /// Example indices of each client; no example has two owners and no client is without any.
 ///
 /// The indices count the training examples or, where some are [held out](Self::held_out), these followed by the test
-/// examples that the dataset came with.
+/// examples that the dataset came with. A client trains on those of its [shard](Self::shard). Where clients have
+/// [local test sets](Self::local_test), nobody trains on those.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     shards: Vec<Shard>,
+    /// Of each client; empty if clients have none.
+    local_tests: Vec<Shard>,
     held_out: Option<Vec<u32>>,
     examples: usize,
     digest: Kept,
@@ -55,10 +60,28 @@ impl Partition {
         }
         Ok(Self {
             shards,
+            local_tests: Vec::new(),
             held_out: None,
             examples,
             digest: Kept::default(),
         })
+    }
+
+    /// Takes a test set of its own from each client: the share `share` of its examples, drawn at random, rounded, at least
+    /// one, and so that at least one is left to train on. A client with a single example gets none. `rng` is the stream of
+    /// a client.
+    #[must_use]
+    pub fn with_local_tests(self, share: f64, mut rng: impl FnMut(u32) -> ChaCha8Rng) -> Self {
+        let shards = self.shards.into_iter().zip(0..);
+        let (shards, local_tests) = shards
+            .map(|(shard, client)| shard.parted(share, || rng(client)))
+            .unzip();
+        Self {
+            shards,
+            local_tests,
+            digest: Kept::default(),
+            ..self
+        }
     }
 
     /// Makes `held_out`, indices into the same examples, the test set; with `None` the dataset's own test set stays.
@@ -91,11 +114,16 @@ impl Partition {
         self.shards.len()
     }
 
-    /// Merges all clients into one, which holds their examples in order.
+    /// Merges all clients into one, which holds their examples in order, and their local test sets.
     #[must_use]
     pub fn merged(self) -> Self {
+        let local_tests = match self.has_local_tests() {
+            true => vec![Shard::merged(&self.local_tests)],
+            false => Vec::new(),
+        };
         Self {
             shards: vec![Shard::merged(&self.shards)],
+            local_tests,
             digest: Kept::default(),
             ..self
         }
@@ -109,6 +137,23 @@ impl Partition {
         self.shards[client].indices()
     }
 
+    /// Whether clients have [local test sets](Self::local_test).
+    pub fn has_local_tests(&self) -> bool {
+        !self.local_tests.is_empty()
+    }
+
+    /// The examples of `client` that nobody trains on and that its own model is judged on, ascending by their places in
+    /// what was dealt to it; none if clients have no local test sets, or this one has a single example.
+    ///
+    /// # Panics
+    /// If clients have local test sets and `client` is not below [`clients`](Self::clients), as slices do.
+    pub fn local_test(&self, client: usize) -> &[u32] {
+        match self.has_local_tests() {
+            true => self.local_tests[client].indices(),
+            false => &[],
+        }
+    }
+
     /// The first example of `client`, for plans that do not need the others.
     ///
     /// # Panics
@@ -117,12 +162,15 @@ impl Partition {
         self.shards[client].first()
     }
 
-    /// `of(client)` for the client of each example, `[M]`; `nobody` for examples of no client.
+    /// `of(client)` for the client of each example, `[M]`, also of those of local test sets; `nobody` for examples of no
+    /// client.
     pub fn per_example<T: Copy>(&self, nobody: T, of: impl Fn(usize) -> T) -> Vec<T> {
         let mut all = vec![nobody; self.examples];
-        for (client, shard) in self.shards.iter().enumerate() {
-            for example in shard.runs().flatten() {
-                all[example as usize] = of(client);
+        for shards in [&self.shards, &self.local_tests] {
+            for (client, shard) in shards.iter().enumerate() {
+                for example in shard.runs().flatten() {
+                    all[example as usize] = of(client);
+                }
             }
         }
         all
@@ -138,21 +186,34 @@ impl Partition {
     /// ascending.
     #[must_use]
     pub fn of_clients(&self, keeps: impl Fn(usize) -> bool) -> (Self, Vec<u32>) {
-        let kept = || (0..self.clients()).filter(|client| keeps(*client));
-        let all = kept().flat_map(|client| self.shards[client].runs().flatten());
-        let mut examples: Vec<u32> = all.collect();
+        let all = [&self.shards, &self.local_tests];
+        let of_kept = |shards: &'_ Vec<Shard>| -> Vec<u32> {
+            let kept = shards
+                .iter()
+                .enumerate()
+                .filter(|(client, _)| keeps(*client));
+            kept.flat_map(|(_, shard)| shard.runs().flatten()).collect()
+        };
+        let mut examples: Vec<u32> = all.into_iter().flat_map(of_kept).collect();
         examples.sort_unstable();
         let place = |example: u32| {
             let found = examples.binary_search(&example);
             found.expect("it is an example of a client that is kept") as u32
         };
-        let mut shards = vec![Shard::default(); self.clients()];
-        for client in kept() {
-            let own = self.shards[client].runs().flatten().map(place);
-            shards[client] = Shard::from(own.collect::<Vec<u32>>());
-        }
+        let placed = |shards: &Vec<Shard>| -> Vec<Shard> {
+            let placed = shards
+                .iter()
+                .enumerate()
+                .map(|(client, shard)| match keeps(client) {
+                    true => Shard::from(shard.runs().flatten().map(place).collect::<Vec<u32>>()),
+                    false => Shard::default(),
+                });
+            placed.collect()
+        };
+        let [shards, local_tests] = all.map(placed);
         let left = Self {
             shards,
+            local_tests,
             held_out: None,
             examples: examples.len(),
             digest: Kept::default(),
@@ -160,23 +221,24 @@ impl Partition {
         (left, examples)
     }
 
-    /// SHA-256 of the shards in their order, and of what is held out. It is computed on first use.
+    /// SHA-256 of the shards in their order, of the local test sets, and of what is held out. It is computed on first use.
     pub fn digest(&self) -> &str {
         self.digest.or(|| {
             let digest = Digest::of("partition").count(self.examples);
             let digest = digest.count(self.clients());
             let with_shard = |digest: Digest, shard: &Shard| digest.indices(shard.indices());
-            let digest = self.shards.iter().fold(digest, with_shard);
+            let shards = self.shards.iter().chain(&self.local_tests);
+            let digest = shards.fold(digest, with_shard);
             digest.owners(self.held_out())
         })
     }
 
-    /// Number of examples of each client, `[N]`.
+    /// Number of training examples of each client, `[N]`.
     pub fn sizes(&self) -> Vec<usize> {
         self.shards.iter().map(Shard::len).collect()
     }
 
-    /// How many examples of each label each client has, `[N][C]`.
+    /// How many training examples of each label each client has, `[N][C]`.
     ///
     /// # Panics
     /// If `labels` are not those that were dealt.
@@ -190,7 +252,8 @@ impl Partition {
 
     /// Whether no example has two owners, the test set being one; [`new`](Self::new) accepts nothing else.
     pub fn is_disjoint(&self) -> bool {
-        let dealt = self.shards.iter().flat_map(Shard::runs).flatten();
+        let shards = self.shards.iter().chain(&self.local_tests);
+        let dealt = shards.flat_map(Shard::runs).flatten();
         let mut all: Vec<u32> = dealt
             .chain(self.held_out.iter().flatten().copied())
             .collect();
@@ -231,6 +294,8 @@ fn count(labels: impl Iterator<Item = u16>, classes: usize) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+
     use super::*;
 
     #[test]
@@ -280,6 +345,75 @@ mod tests {
         );
     }
 
+    /// Two clients of five and ten examples, and one of a single example, with local test sets of two fifths.
+    fn with_local_tests() -> Partition {
+        let shards = vec![
+            vec![9, 2, 4, 15, 0],
+            vec![3],
+            (5..9).chain(10..15).collect(),
+        ];
+        let partition = Partition::new(shards, 16).unwrap();
+        partition.with_local_tests(0.4, |client| ChaCha8Rng::seed_from_u64(client.into()))
+    }
+
+    #[test]
+    fn a_local_test_set_is_a_part_of_what_the_client_was_dealt() {
+        let partition = with_local_tests();
+        assert!(partition.has_local_tests() && partition.is_disjoint());
+        assert_eq!(partition.sizes(), [3, 1, 5]);
+        assert_eq!(partition.local_test(0).len(), 2);
+        assert!(
+            partition.local_test(1).is_empty(),
+            "it has a single example"
+        );
+        assert_eq!(partition.local_test(2).len(), 4);
+        let dealt = [9, 2, 4, 15, 0];
+        for part in [partition.shard(0), partition.local_test(0)] {
+            let places = part
+                .iter()
+                .map(|e| dealt.iter().position(|d| d == e).unwrap());
+            assert!(places.is_sorted(), "{part:?}");
+        }
+        let owners = partition.per_example(9, |client| client);
+        assert_eq!(owners, [0, 9, 0, 1, 0, 2, 2, 2, 2, 0, 2, 2, 2, 2, 2, 0]);
+    }
+
+    #[test]
+    fn local_test_sets_are_merged_and_kept_with_their_clients() {
+        let partition = with_local_tests();
+        let merged = partition.clone().merged();
+        let together = [partition.local_test(0), partition.local_test(2)].concat();
+        assert_eq!(merged.local_test(0), together);
+        let (left, examples) = partition.of_clients(|client| client != 2);
+        assert_eq!(examples, [0, 2, 3, 4, 9, 15]);
+        let named = left
+            .local_test(0)
+            .iter()
+            .map(|&place| examples[place as usize]);
+        assert!(named.eq(partition.local_test(0).iter().copied()));
+        assert_eq!((left.local_test(2), left.sizes()), (&[][..], vec![3, 1, 0]));
+    }
+
+    #[test]
+    fn a_local_test_set_leaves_something_to_train_on() {
+        for (share, examples, expected) in [
+            (0.01, 10, 1),
+            (0.25, 10, 3),
+            (0.99, 10, 9),
+            (0.5, 2, 1),
+            (0.9, 1, 0),
+        ] {
+            let partition = Partition::new(vec![(0..examples).collect()], 10).unwrap();
+            let parted = partition.with_local_tests(share, |_| ChaCha8Rng::seed_from_u64(3));
+            assert_eq!(
+                parted.local_test(0).len(),
+                expected,
+                "{share} of {examples}"
+            );
+            assert_eq!(parted.sizes(), [examples as usize - expected]);
+        }
+    }
+
     #[test]
     fn the_digest_depends_on_who_owns_which_example() {
         let of = |shards: &[&[u32]]| {
@@ -295,6 +429,9 @@ mod tests {
             first.clone().merged(),
             first.clone().holding_out(Some(vec![])).unwrap(),
             first.clone().holding_out(Some(vec![0])).unwrap(),
+            first
+                .clone()
+                .with_local_tests(0.5, |_| ChaCha8Rng::seed_from_u64(1)),
             Partition::new(vec![vec![1, 2], vec![3]], 7).unwrap(),
         ];
         let mut all: Vec<&str> = others.iter().map(Partition::digest).collect();

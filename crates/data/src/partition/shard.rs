@@ -4,6 +4,9 @@ use std::iter;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use rand::seq::index;
+use rand_chacha::ChaCha8Rng;
+
 /// Example indices of one client, in their order.
 ///
 /// Where many follow one another, as those of one owner do, only the runs are kept until somebody asks for every index: a
@@ -67,6 +70,27 @@ impl Shard {
         let alone = indices.iter().map(|&index| index..index.saturating_add(1));
         let runs = runs.iter().filter(|run| !run.is_empty()).cloned();
         iter::chain(runs, alone)
+    }
+
+    /// This shard without the share `share` of its examples, and these, both in the order of the shard. At least one goes
+    /// and one stays, unless there is but one, which stays.
+    pub(crate) fn parted(self, share: f64, rng: impl FnOnce() -> ChaCha8Rng) -> (Self, Self) {
+        if self.length < 2 {
+            return (self, Self::default());
+        }
+        let all = self.into_indices();
+        let count = (share * all.len() as f64).round() as usize;
+        let count = count.clamp(1, all.len() - 1);
+        let mut is_taken = vec![false; all.len()];
+        for place in index::sample(&mut rng(), all.len(), count) {
+            is_taken[place] = true;
+        }
+        let of = |taken: bool| {
+            let places = all.iter().zip(&is_taken);
+            let chosen = places.filter(|(_, is_taken)| **is_taken == taken);
+            Self::from(chosen.map(|(example, _)| *example).collect::<Vec<u32>>())
+        };
+        (of(false), of(true))
     }
 
     /// The examples of all `shards`, one shard after the other.

@@ -29,7 +29,12 @@ impl Batched {
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
         let examples = match split {
-            Split::Shards(clients) => return self.scores_on_shards(context, models, clients),
+            Split::Shards(clients) => {
+                return self.scores_on_own(context, models, &context.shards(clients));
+            }
+            Split::LocalTests(clients) => {
+                return self.scores_on_own(context, models, &context.local_tests(clients));
+            }
             Split::Train => context.train,
             Split::Test => context.test,
             Split::Validation => context.validation.ok_or_else(no_validation)?,
@@ -59,17 +64,16 @@ impl Batched {
         Ok(distinct.which.iter().map(score).collect())
     }
 
-    /// Loss and accuracy of row `i` on the training shard of client `clients[i]`. Shards of the same size share calls.
-    fn scores_on_shards(
+    /// Loss and accuracy of row `i` on the training examples `own[i]`. Rows with equally many share calls.
+    fn scores_on_own(
         &self,
         context: Context<'_>,
         models: &HostRows,
-        clients: &[u32],
+        own: &[&[u32]],
     ) -> Result<Vec<Score>, EngineError> {
         let width = context.network.layout().width();
-        let shard = |row: &usize| context.partition.shard(clients[*row] as usize);
-        let mut scores = vec![Score::default(); clients.len()];
-        for group in groups((0..clients.len()).map(|row| (row, shard(&row).len()))) {
+        let mut scores = vec![Score::default(); own.len()];
+        for group in groups(own.iter().enumerate().map(|(row, own)| (row, own.len()))) {
             if group.size == 0 {
                 continue;
             }
@@ -81,7 +85,7 @@ impl Batched {
                 for first in (0..group.size).step_by(each) {
                     let part = first..(first + each).min(group.size);
                     let indices: Vec<&[u32]> =
-                        rows.iter().map(|row| &shard(row)[part.clone()]).collect();
+                        rows.iter().map(|row| &own[*row][part.clone()]).collect();
                     let seen = self.examples(context.train, &indices);
                     let all = indices.iter().copied().flatten();
                     let labels: Vec<u16> = labels_of(context.train, all).collect();

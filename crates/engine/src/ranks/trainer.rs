@@ -360,10 +360,13 @@ impl Trainer for RankedTrainer {
                     needed: "those of clients, or test examples",
                 });
             }
-            Split::Shards(all) => {
+            Split::Shards(all) | Split::LocalTests(all) => {
                 placement = self.at_clients(&placement, all.iter().copied().map(Some));
                 clients = placement.pick(all, rank);
-                Split::Shards(&clients)
+                match split {
+                    Split::LocalTests(_) => Split::LocalTests(&clients),
+                    _ => Split::Shards(&clients),
+                }
             }
             other => other,
         };

@@ -72,6 +72,18 @@ pub(crate) struct RowStates<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// The training shards of `clients`, `[R]`.
+    pub(crate) fn shards(&self, clients: &[u32]) -> Vec<&'a [u32]> {
+        let of = |client: &u32| self.partition.shard(*client as usize);
+        clients.iter().map(of).collect()
+    }
+
+    /// The local test sets of `clients`, `[R]`.
+    pub(crate) fn local_tests(&self, clients: &[u32]) -> Vec<&'a [u32]> {
+        let of = |client: &u32| self.partition.local_test(*client as usize);
+        clients.iter().map(of).collect()
+    }
+
     /// The batches of one row in one call.
     pub(crate) fn batches<'b>(
         &self,

@@ -253,10 +253,10 @@ impl Learner {
         Ok(gradients)
     }
 
-    /// Judges every row on `split`, or on its examples `subset`; shards are judged whole. Waits for the device.
+    /// Judges every row on `split`, or on its examples `subset`; what clients hold is judged whole. Waits for the device.
     ///
     /// # Errors
-    /// [`EngineError::RowCount`] if shards are asked for and not one client per row is named, [`EngineError::Client`] if one does not
+    /// [`EngineError::RowCount`] if examples of clients are asked for and not one client per row is named, [`EngineError::Client`] if one does not
     /// exist, [`EngineError::Setting`] if the rows are not the network's or there are no such examples.
     pub fn evaluate(
         &mut self,
@@ -265,7 +265,7 @@ impl Learner {
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
         self.check_models(stack)?;
-        if let Split::Shards(clients) = split {
+        if let Some(clients) = split.clients() {
             stack.expect_per_row("evaluate", clients.len())?;
             self.check_clients(clients.iter().copied())?;
         }

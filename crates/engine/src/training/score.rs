@@ -13,6 +13,8 @@ pub enum Split<'a> {
     Train,
     /// For row `i` the training shard of client `clients[i]`.
     Shards(&'a [u32]),
+    /// For row `i` the [local test set](meshfold_data::Partition::local_test) of client `clients[i]`. The score on an empty one is 0.
+    LocalTests(&'a [u32]),
 }
 
 /// How well one model does.
@@ -23,6 +25,16 @@ pub struct Score {
     /// Share of examples whose largest output is that of their label. Where the one output of a linear model stands for
     /// the label, share of examples with `|output − label| < ½`.
     pub accuracy: f64,
+}
+
+impl Split<'_> {
+    /// The clients whose own examples these are, `[R]`, if they are anybody's own.
+    pub(crate) fn clients(&self) -> Option<&[u32]> {
+        match self {
+            Self::Shards(clients) | Self::LocalTests(clients) => Some(clients),
+            Self::Test | Self::Validation | Self::Train => None,
+        }
+    }
 }
 
 impl Score {

@@ -1,7 +1,7 @@
 //! Stacks and learners over several ranks, each with a GPU of its own, have the bits of one GPU. Here the ranks are
 //! threads that share one GPU, and never access each other's rows.
 
-use crate::support::{Case, dropping_mlp, gpu, sgd};
+use crate::support::{Case, dropping_mlp, gpu, sgd, with_local_tests};
 use meshfold_data::{Input, Partition};
 use meshfold_engine::burn::tensor::{Tensor, activation};
 use meshfold_engine::{
@@ -191,7 +191,8 @@ fn learner_of(device: &Device, case: &Case, network: Network) -> Learner {
         first += size as u32;
         (first - size as u32..first).collect()
     });
-    let partition = Arc::new(Partition::new(shards.to_vec(), total).unwrap());
+    let partition = Partition::new(shards.to_vec(), total).unwrap();
+    let partition = Arc::new(with_local_tests(partition, 0.3));
     // One who does not read for its machine has its examples from the one that does.
     let reads = device.ranks().is_none_or(Ranks::reads);
     let mut splits = reads.then(|| case.splits(total));
@@ -287,6 +288,9 @@ fn training_over_ranks_has_the_bits_of_one_gpu() {
         let clients = Split::Shards(&[2, 0, 5, 1]);
         let own = learner.evaluate(&walkers, clients, None).unwrap();
         found.push(("shards", scores(&own)));
+        let clients = Split::LocalTests(&[2, 0, 5, 1]);
+        let own = learner.evaluate(&walkers, clients, None).unwrap();
+        found.push(("local tests", scores(&own)));
         learner.expect_finite(&many, &[true; 9], 6).unwrap();
         let tally = learner.tally();
         assert!(tally.train_loss.is_some());

@@ -1,6 +1,6 @@
 //! The stacked trainer against the client-blocked one, through the public verbs.
 
-use crate::support::{dnn8, gpu, sigmoid_mlp};
+use crate::support::{dnn8, gpu, sigmoid_mlp, with_local_tests};
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
     Amount, Anchor, BatchSize, Device, Draw, EngineError, Learner, LearningRate, Linear, LocalWork,
@@ -54,6 +54,7 @@ fn learner_of_classes(device: &Device, model: &Model, classes: usize) -> Learner
         (first - size as u32..first).collect()
     });
     let partition = Partition::new(shards.to_vec(), total).unwrap();
+    let partition = with_local_tests(partition, 0.2);
     let network = Network::of_features(model, FEATURES, classes).unwrap();
     Learner::upload(device, network, splits, Arc::new(partition), 7).unwrap()
 }
@@ -513,6 +514,9 @@ fn scores_are_those_of_the_processor() {
                 learner.evaluate(&stack, Split::Train, None).unwrap(),
                 learner
                     .evaluate(&stack, Split::Shards(&clients), None)
+                    .unwrap(),
+                learner
+                    .evaluate(&stack, Split::LocalTests(&clients), None)
                     .unwrap(),
             ]
             .concat()

@@ -1,8 +1,10 @@
 //! Losses and accuracies of evaluation against a plain count by the oracle.
 
 use crate::support::*;
-use meshfold_data::Splits;
-use meshfold_engine::{Learner, Mlp, Model, Split, Stack, Start, Targets, oracle};
+use meshfold_data::{Partition, Splits};
+use meshfold_engine::{
+    Amount, Learner, Mlp, Model, RowWork, Score, Split, Stack, Start, Targets, Velocity, oracle,
+};
 use std::sync::Arc;
 
 /// Mean loss of one model over the judged positions of test example `index`, and the share of them it has right, by the
@@ -117,6 +119,44 @@ fn rows_that_repeat_are_scored_as_each_alone() {
         let rows = [0, 1, 0, 2, 2, 1];
         let alone = rows.map(|row| scores(&[row])[0]);
         assert_eq!(scores(&rows), alone);
+    }
+}
+
+#[test]
+fn local_test_sets_are_judged_as_other_examples_are_and_nobody_trains_on_them() {
+    for (model, classes) in models() {
+        let case = Case::of_pixels(model, classes);
+        let sizes = [15, 9, 24];
+        let parted = Arc::new(with_local_tests(partition(&sizes), 0.4));
+        assert_eq!(parted.sizes(), [9, 5, 14]);
+        let splits = case.splits(48);
+        let of = |partition| {
+            let splits = splits.clone();
+            Learner::upload(&cpu(2, None), case.network(), splits, partition, SEED).unwrap()
+        };
+        let mut learner = of(Arc::clone(&parted));
+        let mut stack = learner.initial(3, Start::Independent).unwrap();
+        expect_scores_on_local_tests(&mut learner, &stack, &[2, 0, 1]);
+        let refused = learner.evaluate(&stack, Split::LocalTests(&[0, 1, 2]), Some(&[0]));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("some of local test sets"), "{refused}");
+        // Clients that hold nothing but what is left of theirs train alike.
+        let shards = (0..3).map(|client| parted.shard(client).to_vec()).collect();
+        let mut other = of(Arc::new(Partition::new(shards, 48).unwrap()));
+        let mut same = other.initial(3, Start::Independent).unwrap();
+        let rule = sgd(4, 0.0);
+        let one_epoch = |client| RowWork {
+            client,
+            amount: Amount::Epochs(1),
+        };
+        for (learner, stack) in [(&mut learner, &mut stack), (&mut other, &mut same)] {
+            let rows: Vec<RowWork> = (0..3).map(one_epoch).collect();
+            let work = work(1, &rows, &rule);
+            learner.train(stack, Velocity::Fresh, &work).unwrap();
+        }
+        assert_eq!(stack.to_host(), same.to_host());
+        let empty = other.evaluate(&same, Split::LocalTests(&[0, 1, 2]), None);
+        assert_eq!(empty.unwrap(), [Score::default(); 3]);
     }
 }
 

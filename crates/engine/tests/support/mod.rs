@@ -9,8 +9,8 @@ use meshfold_data::{Examples, Partition};
 use meshfold_engine::DeviceRequest;
 use meshfold_engine::{
     Amount, BatchSize, Device, Dnn8, Draw, Dropout, Head, Instructions, Key, Learner, LearningRate,
-    Linear, LocalWork, Mlp, Model, Network, Purpose, RowWork, Sgd, Stack, Start, Targets, oracle,
-    stream,
+    Linear, LocalWork, Mlp, Model, Network, Purpose, RowWork, Sgd, Split, Stack, Start, Targets,
+    oracle, stream,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -32,6 +32,29 @@ pub fn partition(sizes: &[usize]) -> Partition {
         })
         .collect();
     Partition::new(shards, next as usize).unwrap()
+}
+
+/// The same clients with local test sets of the share `share`.
+pub fn with_local_tests(partition: Partition, share: f64) -> Partition {
+    partition.with_local_tests(share, |client| ChaCha8Rng::seed_from_u64(client.into()))
+}
+
+/// Expects that the rows of `stack` do on the local test sets of `clients` as on the same examples of the training set.
+pub fn expect_scores_on_local_tests(learner: &mut Learner, stack: &Stack, clients: &[u32]) {
+    let scores = learner.evaluate(stack, Split::LocalTests(clients), None);
+    for (row, (client, score)) in clients.iter().zip(scores.unwrap()).enumerate() {
+        let own = learner.partition().local_test(*client as usize).to_vec();
+        assert!(own.len() > 1, "two cannot agree by chance");
+        let of_all = learner.evaluate(stack, Split::Train, Some(&own)).unwrap()[row];
+        assert!(
+            (score.loss - of_all.loss).abs() < 1e-5 * of_all.loss,
+            "{score:?}, {of_all:?}"
+        );
+        assert!(
+            (score.accuracy - of_all.accuracy).abs() < 1e-12,
+            "{score:?}, {of_all:?}"
+        );
+    }
 }
 
 pub fn mlp() -> Model {

@@ -131,6 +131,11 @@ pub struct Evaluate {
     pub validation: Option<TestExamples>,
     /// Whether rows are also judged on their own training shards.
     pub train: bool,
+    /// The share of each client's examples that is its local test set: drawn at random, nobody trains on it, and the client's model is
+    /// judged on it. Rounded, at least one example is in it and one is left; a client with a single example has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "share of 1"))]
+    pub local_test: Option<f64>,
     /// What is measured of each model besides its accuracy on all test examples.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<ClientView>>")]
@@ -175,6 +180,11 @@ impl Evaluate {
         self.train || self.clients.contains(&ClientView::Own)
     }
 
+    /// Whether models are measured by more than their score on all test examples, for `clients.parquet`.
+    pub(crate) fn views_clients(&self) -> bool {
+        !self.clients.is_empty() || self.local_test.is_some()
+    }
+
     /// Whether all training examples are measured before the first round.
     pub(crate) fn measures_examples(&self) -> bool {
         self.theory.iter().any(|quantity| quantity.is_of_examples())
@@ -201,6 +211,7 @@ impl Default for Evaluate {
             last: None,
             validation: None,
             train: false,
+            local_test: None,
             clients: Vec::new(),
             targets: Vec::new(),
             stop_at_targets: false,

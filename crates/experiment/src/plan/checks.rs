@@ -83,8 +83,15 @@ fn budget(run: &Resolved<'_>) -> Result<(), ConfigError> {
 
 fn evaluations(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let needed = "at least 1 round from one evaluation to the next";
-    match run.config.evaluate.every {
-        0 => Err(run.wrong("evaluate.every", 0, needed)),
+    if run.config.evaluate.every == 0 {
+        return Err(run.wrong("evaluate.every", 0, needed));
+    }
+    let is_share = |share: &f64| *share > 0.0 && *share < 1.0;
+    match run.config.evaluate.local_test {
+        Some(share) if !is_share(&share) => {
+            let needed = "a share of each client's examples, above 0 and below 1";
+            Err(run.wrong("evaluate.local_test", share, needed))
+        }
         _ => Ok(()),
     }
 }
@@ -154,11 +161,17 @@ pub(crate) fn test_examples(run: &Resolved<'_>, most: usize) -> Result<(), Confi
     }
 }
 
-/// Checks that accuracies by label are asked of examples with labels, and of few enough for a column each.
+/// Checks that accuracies by label and local test sets are asked of examples with labels, and the former of few enough labels for a
+/// column each.
 pub(crate) fn client_views(
     run: &Resolved<'_>,
     dataset: &DatasetSummary,
 ) -> Result<(), ConfigError> {
+    // Windows of a text overlap: what a client is judged on would be among what it trains on.
+    if let (Some(share), false) = (run.config.evaluate.local_test, has_labels(dataset)) {
+        let needed = "no local test sets: windows of a text overlap, so that no part of them is left out of training";
+        return Err(run.wrong("evaluate.local_test", share, needed));
+    }
     let mut views = run.config.evaluate.clients.iter();
     let Some(index) = views.position(|view| *view == ClientView::Labels) else {
         return Ok(());

@@ -147,8 +147,10 @@ impl Workload<'_> {
         };
         let tests = (held_out + again) as f64 * self.rows as f64;
         let bound = evaluate.theory.contains(&Quantity::Bound);
-        let passes = u8::from(evaluate.judges_shards()) + u8::from(bound);
-        let own = f64::from(passes) * examples as f64;
+        let passes = f64::from(u8::from(evaluate.judges_shards()) + u8::from(bound));
+        // What is left of a client's examples is the share 1 − s.
+        let local = |share: f64| share / (1.0 - share);
+        let own = (passes + evaluate.local_test.map_or(0.0, local)) * examples as f64;
         let has_gradients = |quantity: &&Quantity| {
             matches!(
                 quantity,

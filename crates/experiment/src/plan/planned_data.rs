@@ -60,7 +60,8 @@ impl<'a> PlannedData<'a> {
         let partition = &run.config.partition;
         let seed = run.config.seed_of(Purpose::Partition);
         let merges = run.config.algorithm.profile().merges_clients;
-        let setting = format!("{dataset} {} {merges}", json(partition));
+        let local_test = run.config.evaluate.local_test;
+        let setting = format!("{dataset} {} {merges} {local_test:?}", json(partition));
         let seeded = format!("{setting} {seed}");
         let known = self
             .partitions
@@ -76,12 +77,22 @@ impl<'a> PlannedData<'a> {
         let examples = outline.labelled(partition.pools());
         let mut rng = stream(seed, Purpose::Partition, Key::default());
         let mut split = partition.split(examples, &mut rng).map_err(blame)?;
+        if let Some(share) = local_test {
+            let of_client = |row| Key {
+                row,
+                step: 1,
+                ..Key::default()
+            };
+            split = split.with_local_tests(share, |client| {
+                stream(seed, Purpose::Partition, of_client(client))
+            });
+        }
         if merges {
             split = split.merged();
         }
         let split = Arc::new(split);
         // A partition that drew nothing is the same for every seed.
-        let key = if rng.get_word_pos() == 0 {
+        let key = if rng.get_word_pos() == 0 && local_test.is_none() {
             setting
         } else {
             seeded

@@ -138,6 +138,13 @@ fn of_clients_alone(config: &RunConfig) -> Vec<String> {
     let in_vain = asked
         .into_iter()
         .filter(|(asked, _)| *asked && kind != RowKind::Client);
+    // Clients of a server have its model.
+    let of_walkers = (evaluate.local_test.is_some(), "`local_test`");
+    let in_vain = in_vain.chain(
+        [of_walkers]
+            .into_iter()
+            .filter(|(asked, _)| *asked && kind == RowKind::Walker),
+    );
     let warning = |(_, key): (bool, &str)| {
         format!(
             "evaluate: {key} is not recorded, as it needs models of clients; in {} each model belongs to a {}",

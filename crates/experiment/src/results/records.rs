@@ -69,6 +69,13 @@ pub struct Record {
     /// Accuracies of each row on its own training shard, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_accuracy: Option<Spread>,
+    /// Losses of the clients' models on their local test sets, in nats, with `evaluate.local_test`; over the clients alive that
+    /// have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_test_loss: Option<Spread>,
+    /// Accuracies of the clients' models on their local test sets, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_test_accuracy: Option<Spread>,
     /// Accuracies on the test examples of the labels that each client holds, counted as often as it holds them, with
     /// `evaluate.clients: [own]`; over the clients that hold labels that are tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -290,6 +297,8 @@ mod tests {
             messages_as_printed: None,
             train_shard_loss: None,
             train_accuracy: None,
+            local_test_loss: None,
+            local_test_accuracy: None,
             own_labels_accuracy: None,
             theory: Measurements::new(),
             own: BTreeMap::new(),

@@ -211,6 +211,8 @@ mod tests {
             messages_as_printed: None,
             train_shard_loss: None,
             train_accuracy: None,
+            local_test_loss: None,
+            local_test_accuracy: None,
             own_labels_accuracy: None,
             theory: crate::results::records::Measurements::new(),
             own: std::collections::BTreeMap::new(),

@@ -16,6 +16,16 @@ pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
             columns.push("own_labels_accuracy".to_owned());
         }
     }
+    if plan.partition.has_local_tests() {
+        columns.extend(
+            [
+                "local_test_accuracy",
+                "local_test_loss",
+                "local_test_examples",
+            ]
+            .map(str::to_owned),
+        );
+    }
     if asked(ClientView::Labels) {
         columns.extend((0..plan.dataset.classes()).map(|label| format!("label_{label}_accuracy")));
     }
@@ -27,11 +37,22 @@ pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
 pub(crate) struct ClientMeasurements {
     own: bool,
     labels: bool,
+    /// The size of the local test set of each row's client, `[R]`, if clients have any; of no row where rows are not clients.
+    local_tests: Option<Vec<usize>>,
     /// The label of each test example, if examples have labels.
     test_labels: Option<Vec<u16>>,
     /// Training examples of each label that each row's client holds, `[R][C]`; of no row where rows are not clients.
     held: Vec<Vec<u64>>,
     classes: usize,
+}
+
+/// The scores of clients on what they hold themselves, where rows are clients.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnScores<'a> {
+    /// On their training examples, `[N]`, if that was asked for.
+    pub(crate) shards: Option<&'a [Score]>,
+    /// On their local test sets, `[N]`, if they have any.
+    pub(crate) local_tests: Option<&'a [Option<Score>]>,
 }
 
 /// The views of all rows at one evaluation.
@@ -58,17 +79,25 @@ impl ClientMeasurements {
         let classes = plan.dataset.classes();
         let counted = of_training.filter(|_| own && by_label && kind == RowKind::Client);
         let held = counted.map(|labels| plan.partition.label_counts(labels, classes));
+        let partition = &plan.partition;
+        let sizes = || match kind {
+            RowKind::Client => {
+                let size = |client| partition.local_test(client).len();
+                (0..partition.clients()).map(size).collect()
+            }
+            RowKind::Server | RowKind::Walker => Vec::new(),
+        };
         Self {
             own,
             labels,
+            local_tests: partition.has_local_tests().then(sizes),
             test_labels: by_label.then(|| of_test.to_vec()),
             held: held.unwrap_or_default(),
             classes,
         }
     }
 
-    /// The views of all rows of `deployed` on the test examples `subset`, all if absent. `on_shards` are their scores on
-    /// their own training examples, where rows are clients.
+    /// The views of all rows of `deployed` on the test examples `subset`, all if absent, with the scores on their `own` examples.
     ///
     /// # Errors
     /// Those of the engine.
@@ -77,7 +106,7 @@ impl ClientMeasurements {
         learner: &mut Learner,
         deployed: &Stack,
         subset: Option<&[u32]>,
-        on_shards: Option<&[Score]>,
+        own: OwnScores<'_>,
     ) -> Result<Views, EngineError> {
         let by_label = match &self.test_labels {
             Some(labels) => by_label(learner, deployed, &of_labels(labels, subset, self.classes))?,
@@ -91,14 +120,18 @@ impl ClientMeasurements {
         let figures = (0..deployed.rows()).map(|row| {
             let mut figures = Vec::new();
             if self.own {
-                let score = on_shards.map(|scores| scores[row]);
-                let figure = |of: fn(Score) -> f64| score.map_or(f64::NAN, of);
-                figures.extend([figure(|score| score.accuracy), figure(|score| score.loss)]);
+                figures.extend(accuracy_and_loss(own.shards.map(|scores| scores[row])));
                 figures.extend(
                     own_labels
                         .iter()
                         .map(|accuracies| accuracies[row].unwrap_or(f64::NAN)),
                 );
+            }
+            if let Some(sizes) = &self.local_tests {
+                let size = sizes.get(row).copied();
+                let score = own.local_tests.filter(|_| size.is_some());
+                figures.extend(accuracy_and_loss(score.and_then(|scores| scores[row])));
+                figures.push(size.map_or(f64::NAN, |size| size as f64));
             }
             if self.labels {
                 figures.extend(by_label.iter().map(|accuracies| accuracies[row]));
@@ -120,6 +153,11 @@ impl Views {
             own_labels: None,
         }
     }
+}
+
+/// Accuracy and loss of a score; not numbers without one.
+fn accuracy_and_loss(score: Option<Score>) -> [f64; 2] {
+    score.map_or([f64::NAN; 2], |score| [score.accuracy, score.loss])
 }
 
 /// The examples of each label among `subset`, all if absent, `[C]`.

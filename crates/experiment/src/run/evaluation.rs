@@ -10,7 +10,8 @@ use crate::config::run_config::{Evaluate, TestExamples};
 use crate::results::clients::RowScore;
 use crate::results::records::Measurements;
 use crate::results::records::{Record, Spread};
-use crate::run::client_views::{ClientMeasurements, Views};
+use crate::run::client_views::{ClientMeasurements, OwnScores, Views};
+use crate::run::local_tests::LocalTests;
 
 /// The judge of a run: which rounds, which examples.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Judge {
     validation: Option<Samples>,
     /// Whether records have figures on the rows' own training examples.
     on_shards: bool,
+    /// The clients' own test sets, if they have any.
+    local_tests: Option<LocalTests>,
     /// What is measured for the table of clients.
     views: Option<ClientMeasurements>,
 }
@@ -59,6 +62,8 @@ pub(crate) struct EvaluationResult {
     mean_model: Score,
     consensus_distance: f64,
     on_shards: Option<Vec<Score>>,
+    /// Scores of the clients on their local test sets.
+    on_local_tests: Option<Vec<Score>>,
     /// Accuracies on test examples of the clients' own labels.
     own_labels: Option<Vec<f64>>,
 }
@@ -110,6 +115,7 @@ impl Judge {
                 last: validation(last),
             }),
             on_shards: evaluate.judges_shards(),
+            local_tests: None,
             views: None,
         }
     }
@@ -118,6 +124,14 @@ impl Judge {
     pub(crate) fn with_views(self, views: ClientMeasurements) -> Self {
         Self {
             views: Some(views),
+            ..self
+        }
+    }
+
+    /// The judge, who judges on these `local_tests`, too.
+    pub(crate) fn with_local_tests(self, local_tests: Option<LocalTests>) -> Self {
+        Self {
+            local_tests,
             ..self
         }
     }
@@ -163,10 +177,17 @@ impl Judge {
             RowKind::Client if self.on_shards => Some(on_shards(learner, models)?),
             _ => None,
         };
+        let local_tests = self.local_tests.as_ref();
+        let on_local_tests = local_tests.map(|tests| tests.measure(learner, deployed));
+        let on_local_tests = on_local_tests.transpose()?;
+        let own = OwnScores {
+            shards: on_shards.as_deref(),
+            local_tests: on_local_tests.as_deref(),
+        };
         let views = self
             .views
             .as_ref()
-            .map(|views| views.measure(learner, deployed, subset, on_shards.as_deref()));
+            .map(|views| views.measure(learner, deployed, subset, own));
         let views = views
             .transpose()?
             .unwrap_or_else(|| Views::absent(tested.len()));
@@ -179,6 +200,8 @@ impl Judge {
             mean_model,
             consensus_distance: models.consensus_distance(&rows_alive),
             on_shards: on_shards.map(|scores| of_the_living(scores, &rows_alive)),
+            on_local_tests: on_local_tests
+                .map(|scores| of_the_living(scores, alive).into_iter().flatten().collect()),
             own_labels: views.own_labels.map(|accuracies| {
                 of_the_living(accuracies, &deployed_alive)
                     .into_iter()
@@ -233,6 +256,8 @@ impl EvaluationResult {
         let scores = || self.scores.iter().map(|row| &row.score);
         let shards = self.on_shards.as_deref();
         let validation = self.validation.as_deref();
+        let local_tests = self.on_local_tests.as_deref();
+        let local_tests = local_tests.filter(|clients| !clients.is_empty());
         let own_labels = self.own_labels.as_deref().filter(|rows| !rows.is_empty());
         Record {
             round,
@@ -257,6 +282,9 @@ impl EvaluationResult {
             theory: Measurements::new(),
             own: BTreeMap::new(),
             train_shard_loss: shards.map(|scores| spread(scores.iter(), |score| score.loss)),
+            local_test_loss: local_tests.map(|scores| spread(scores.iter(), |score| score.loss)),
+            local_test_accuracy: local_tests
+                .map(|scores| spread(scores.iter(), |score| score.accuracy)),
             own_labels_accuracy: own_labels.map(Spread::of),
             train_accuracy: shards.map(|scores| spread(scores.iter(), |score| score.accuracy)),
         }

@@ -24,6 +24,7 @@ use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientMeasurements;
 use crate::run::evaluation::{EvaluationResult, HeldOut, Judge, When, alive_rows};
 use crate::run::first_models::first_models;
+use crate::run::local_tests::LocalTests;
 use crate::run::ranks::{Step, announce};
 use crate::run::run_data::RunData;
 use crate::run::stopwatch::Stopwatch;
@@ -86,7 +87,8 @@ impl<'a> RunState<'a> {
         };
         let seed = config.seed_of(Purpose::Evaluation);
         let mut judge = Judge::new(rows.kind, &config.evaluate, config.rounds, held_out, seed);
-        if !config.evaluate.clients.is_empty() {
+        judge = judge.with_local_tests(LocalTests::new(plan, rows.kind));
+        if config.evaluate.views_clients() {
             let of_test = learner.splits().test.labels();
             let list = data.list();
             let of_training = list.as_deref().map(TrainingList::labels);

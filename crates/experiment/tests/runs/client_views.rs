@@ -97,6 +97,100 @@ fn figures_of_clients_are_absent_where_rows_are_not_clients() {
 }
 
 #[test]
+fn local_test_sets_are_taken_from_training_and_judged_by_their_clients() {
+    let share = "evaluate.local_test=0.25";
+    let case = Case::new(&[share, "evaluate.every=3"]);
+    assert_eq!(case.plan.partition.sizes(), [30; 6], "of 40 each");
+    let report = case.run();
+    let (_, views) = read(&report);
+    let names = [
+        "local_test_accuracy",
+        "local_test_loss",
+        "local_test_examples",
+    ];
+    assert_eq!(views.columns, names);
+    for (record, rows) in records(&report).iter().zip(views.rows.chunks(6)) {
+        let mean = |column: usize| rows.iter().map(|row| row[column]).sum::<f64>() / 6.0;
+        let spreads = [record.local_test_accuracy, record.local_test_loss];
+        for (column, spread) in spreads.into_iter().enumerate() {
+            assert!((spread.unwrap().mean - mean(column)).abs() < 1e-12);
+        }
+        let hits = rows.iter().map(|row| 10.0 * row[0]);
+        assert!(
+            hits.into_iter()
+                .all(|hits| (hits - hits.round()).abs() < 1e-9)
+        );
+        assert!(rows.iter().all(|row| row[2] == 10.0));
+    }
+    let broken = Case::new(&[share, "evaluate.every=3", "checkpoint={every: 2}"]);
+    broken.run_until(5);
+    assert_eq!(timeless(&broken.run()), timeless(&report));
+    // Sets follow the seed of the partition.
+    let sets = |overrides: &[&str]| {
+        let case = Case::new(&[&[share], overrides].concat());
+        let of = |client| case.plan.partition.local_test(client).to_vec();
+        (0..6).map(of).collect::<Vec<_>>()
+    };
+    let fixed = "seeds.partition=4";
+    assert_eq!(sets(&[fixed, "seed=1"]), sets(&[fixed, "seed=2"]));
+    assert_ne!(sets(&["seed=1"]), sets(&["seed=2"]));
+}
+
+#[test]
+fn clients_of_servers_are_judged_with_their_models() {
+    let p_fedavg = "algorithm={p_fedavg: {batch_size: 7, learning_rate: 0.1, servers: {count: 2, assign: {list: [0, 1, 0, 1, 0, 1]}}}}";
+    let overrides = ["evaluate.local_test=0.25", p_fedavg, "topology=complete"];
+    let case = Case::new(&overrides);
+    assert!(case.plan.warnings.is_empty(), "{:?}", case.plan.warnings);
+    let report = case.run();
+    // At the start all clients have the same model, and so have those of one server.
+    let fedavg = "algorithm={fedavg: {batch_size: 7, learning_rate: 0.1}}";
+    let one = Case::new(&[overrides[0], fedavg, "topology=null"]).run();
+    let alone = Case::new(&[overrides[0]]).run();
+    let first = |report| records(report)[0].local_test_accuracy.unwrap();
+    assert_eq!(first(&report), first(&alone));
+    assert_eq!(first(&one), first(&alone));
+    let (_, views) = read(&report);
+    assert!(
+        views.rows.iter().flatten().all(|figure| figure.is_nan()),
+        "rows are servers"
+    );
+
+    let walks = "algorithm={dfedrw: {walkers: 2, hops: 3, batch_size: 7, learning_rate: 0.1}}";
+    let case = Case::new(&["evaluate.local_test=0.25", walks]);
+    let warnings = case.plan.warnings.join("\n");
+    assert!(
+        warnings.contains("`local_test` is not recorded"),
+        "{warnings}"
+    );
+    assert!(records(&case.run())[0].local_test_accuracy.is_none());
+}
+
+#[test]
+fn what_is_no_local_test_set_is_refused() {
+    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
+    let refusal = |overrides: &[&str]| {
+        let source = ExperimentSource::new("tiny.yaml", YAML);
+        let source = source.with_overrides(overrides.iter().copied());
+        let planned = plan_without_data(&device, &source, &DataFolder::new("unused"));
+        planned.unwrap_err().to_string()
+    };
+    for share in ["0", "1", "-0.1", ".nan"] {
+        let refused = refusal(&[&format!("evaluate.local_test={share}")]);
+        let needed = "needed a share of each client's examples, above 0 and below 1";
+        assert!(refused.contains(needed), "{refused}");
+    }
+    let text = [
+        "evaluate.local_test=0.2",
+        "dataset={shakespeare: {source: tiny}}",
+        "partition={by_role: {clients: 2}}",
+        "model=char_lstm",
+    ];
+    let refused = refusal(&text);
+    assert!(refused.contains("windows of a text overlap"), "{refused}");
+}
+
+#[test]
 fn accuracies_by_label_are_refused_for_texts() {
     let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
     let refusal = |overrides: &[&str]| {

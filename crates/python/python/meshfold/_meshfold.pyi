@@ -371,9 +371,11 @@ class Round:
 
         Args:
             models: the models, `[R, P]`, of as many rows as you like.
-            on: `train`, the training examples of the clients; `validation`, the examples that the configuration sets apart
+            on: `train`, the training examples of the clients; `local_test`, the clients' local test sets (`evaluate: {local_test: 0.2}`;
+                a client without one gets zeros); `validation`, the examples that the configuration sets apart
                 (`dataset: {mnist: {validation: 5000}}`), the same for all rows; or `test`, the test examples.
-            clients: the client whose training examples each row is judged on, `[R]`; row `i` on those of client `i` if absent.
+            clients: the client whose training examples or local test set each row is judged on, `[R]`; row `i` has those of client `i`
+                if absent.
 
         Raises:
             ValueError: if there is not one client for each row, or one does not exist, or there are no such examples.

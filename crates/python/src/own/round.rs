@@ -359,27 +359,36 @@ impl PyRound {
         let models = models.stack()?;
         let of_clients;
         let split = match (on, clients) {
-            ("train", clients) => {
+            ("train" | "local_test", clients) => {
                 let (rows, count) = (models.rows(), self.setting.clients);
                 let request = RowRequest::read("evaluate", rows, count, clients, None)?;
                 of_clients = request.clients(count);
-                Split::Shards(&of_clients)
+                match on {
+                    "train" => Split::Shards(&of_clients),
+                    _ => Split::LocalTests(&of_clients),
+                }
             }
             ("validation", None) => Split::Validation,
             ("test", None) => Split::Test,
             ("validation" | "test", Some(_)) => {
                 return Err(PyValueError::new_err(
-                    "evaluate: `clients` is for training examples: all share the others",
+                    "evaluate: `clients` is for training examples and local test sets: all share the others",
                 ));
             }
             _ => {
                 return Err(PyValueError::new_err(format!(
-                    "evaluate: `on` is `{on}`, needed `train`, `validation` or `test`"
+                    "evaluate: `on` is `{on}`, needed `train`, `local_test`, `validation` or `test`"
                 )));
             }
         };
-        let scores = with(py, move |lent| {
-            let judged = lent.round.learner.evaluate(models, split, None);
+        let scores = with(py, move |mut lent| {
+            let learner = &mut lent.round.learner;
+            if matches!(split, Split::LocalTests(_)) && !learner.partition().has_local_tests() {
+                return Err(PyValueError::new_err(
+                    "evaluate: the clients have no local test sets: give them some by `evaluate: {local_test: 0.2}`",
+                ));
+            }
+            let judged = learner.evaluate(models, split, None);
             judged.map_err(engine)
         })?;
         let losses = scores.iter().map(|score| score.loss);

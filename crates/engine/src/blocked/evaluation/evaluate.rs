@@ -221,26 +221,26 @@ impl Blocked {
         ))
     }
 
-    /// Loss and accuracy of row `i` of `models` on the training shard of client `clients[i]`.
+    /// Loss and accuracy of row `i` of `models` on the training examples `own[i]`.
     ///
     /// # Errors
     /// Those of a model of the user's own.
-    pub(in crate::blocked) fn scores_on_shards(
+    pub(in crate::blocked) fn scores_on_own(
         &self,
         context: Context<'_>,
         models: &[f32],
-        clients: &[u32],
+        own: &[&[u32]],
     ) -> Result<Vec<Score>, EngineError> {
         let width = context.network.layout().width();
         let passes = self.passes(context.network, false);
-        let judge = |(row, client): (&[f32], &u32)| {
-            let mut shard = context.partition.shard(*client as usize).to_vec();
-            let chunk = self.arrange(context.network, context.train, &mut shard);
+        let judge = |(row, own): (&[f32], &&[u32])| {
+            let mut own = own.to_vec();
+            let chunk = self.arrange(context.network, context.train, &mut own);
             let mut scratch = self.scratches.take();
             let mut inputs = Inputs::default();
             let mut pairs = std::mem::take(&mut scratch.weight_pairs);
             let row = passes.row_weights(row, &mut pairs, false);
-            let parts = shard.chunks(chunk).map(|part| {
+            let parts = own.chunks(chunk).map(|part| {
                 passes.gather(context.train, part, Goal::Judging, &mut inputs);
                 let sample = Sample {
                     examples: context.train,
@@ -250,12 +250,12 @@ impl Blocked {
                 self.judge_row(context.network, row, sample, &mut scratch)
             });
             let parts = parts.collect::<Result<Vec<_>, _>>()?;
-            let judged = shard.len() * context.network.positions();
+            let judged = own.len() * context.network.positions();
             scratch.weight_pairs = pairs;
             self.scratches.put(scratch);
             Ok(Score::of(parts.into_iter(), judged))
         };
-        let rows = models.chunks_exact(width).zip(clients).collect();
+        let rows = models.chunks_exact(width).zip(own).collect();
         self.workers.map(rows, Deal::Grains(usize::MAX), judge)
     }
 }

@@ -7,6 +7,7 @@ use crate::ranks::Ranks;
 use crate::ranks::in_process::{InProcess, connected};
 use crate::ranks::placement::share;
 use crate::ranks::transport::Counter;
+use crate::stream::{Key, Purpose, stream};
 use meshfold_data::{Scale, Shape};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -149,7 +150,14 @@ fn one_rank_of_each_machine_reads_and_each_holds_its_own_alone() {
     let pooled = partition(109)
         .holding_out(Some(vec![107, 104, 108, 105]))
         .unwrap();
-    for partition in [partition(100), pooled] {
+    let tested = partition(100).with_local_tests(0.3, |row| {
+        let key = Key {
+            row,
+            ..Key::default()
+        };
+        stream(1, Purpose::Partition, key)
+    });
+    for partition in [partition(100), tested, pooled] {
         let whole = data.clone().apply_partition(&partition);
         for (machines, readers) in [
             (vec![0, 0, 0], vec![0]),

@@ -27,11 +27,14 @@ impl Stacked {
                 let (stored, examples) = validation.ok_or_else(no_validation)?;
                 (stored, examples.len())
             }
-            Split::Train | Split::Shards(_) => (&self.train, context.train.len()),
+            Split::Train | Split::Shards(_) | Split::LocalTests(_) => {
+                (&self.train, context.train.len())
+            }
         };
-        let shard = |client: &u32| context.partition.shard(*client as usize).to_vec();
+        let own = |lists: Vec<&[u32]>| Lists::Own(lists.into_iter().map(<[u32]>::to_vec).collect());
         let lists = match (split, subset) {
-            (Split::Shards(clients), _) => Lists::Own(clients.iter().map(shard).collect()),
+            (Split::Shards(clients), _) => own(context.shards(clients)),
+            (Split::LocalTests(clients), _) => own(context.local_tests(clients)),
             (_, Some(subset)) => Lists::Shared(subset.to_vec()),
             (_, None) => Lists::Shared((0..size as u32).collect()),
         };

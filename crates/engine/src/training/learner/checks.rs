@@ -100,7 +100,7 @@ impl Learner {
     /// Whether `split` has the examples `subset`.
     ///
     /// # Errors
-    /// [`EngineError::Setting`] if it has not, or is of shards, of which no part is judged.
+    /// [`EngineError::Setting`] if it has not, or is of what clients hold, of which no part is judged.
     pub(super) fn check_subset(
         &self,
         split: Split<'_>,
@@ -110,11 +110,12 @@ impl Learner {
         let splits = &self.problem.splits;
         let (found, needed) = match split {
             Split::Shards(_) => ("some of those of shards".to_owned(), "all of them"),
+            Split::LocalTests(_) => ("some of local test sets".to_owned(), "all of them"),
             Split::Test | Split::Validation | Split::Train => {
                 let examples = match split {
                     Split::Test => Some(&splits.test),
                     Split::Validation => splits.validation.as_ref(),
-                    Split::Train | Split::Shards(_) => Some(&splits.train),
+                    _ => Some(&splits.train),
                 };
                 let count = examples.ok_or_else(no_validation)?.len();
                 let Some(beyond) = subset.iter().find(|index| **index as usize >= count) else {
