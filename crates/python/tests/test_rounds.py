@@ -306,6 +306,41 @@ def test_scores_are_those_of_the_clients_examples(experiment: Experiment) -> Non
     act(experiment, look, rounds=3, **mine)
 
 
+def test_local_test_sets_and_what_is_left_to_train_on_are_all_examples_of_a_client(experiment: Experiment) -> None:
+    draws = np.random.default_rng(2)
+    y = np.arange(120) % 4
+    x = (np.eye(4)[y] + 0.5 * draws.standard_normal((120, 4))).astype(np.float32)
+    lists = [np.arange(0, 50), np.arange(50, 60), np.arange(60, 120, 2)]
+    mine = {
+        "dataset": mf.dataset(x, y, x, y),
+        "partition": mf.partition(lists),
+        "topology": "complete",
+    }
+    found: list[float] = []
+
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        layers = list(models.by_layer().values())
+        sizes = np.array([len(of_client) for of_client in lists])
+        left = round.shard_sizes
+        assert left.tolist() == [40, 8, 24]
+        pairs = zip(round.evaluate(models), round.evaluate(models, on="local_test"), strict=True)
+        losses, accuracies = ((left * own + (sizes - left) * local) / sizes for own, local in pairs)
+        for client, of_client in enumerate(lists):
+            loss, accuracy = softmax_losses(x[of_client], y[of_client], layers[0][client], layers[1][client, 0])
+            assert losses[client] == pytest.approx(loss, rel=1e-5) and accuracies[client] == pytest.approx(accuracy)
+        found[:] = round.evaluate(models, on="local_test", clients=[0, 1, 2])[1]
+
+    records = act(experiment, look, rounds=3, evaluate={"local_test": 0.2}, **mine)
+    assert records[-1]["local_test_accuracy"]["mean"] == pytest.approx(np.mean(found))
+
+    def none(models: mf.Stack, round: mf.Round) -> None:
+        with pytest.raises(ValueError, match="the clients have no local test sets: give them some by"):
+            round.evaluate(models, on="local_test")
+
+    act(experiment, none)
+
+
 def test_models_are_judged_on_validation_and_test_examples_too(experiment: Experiment) -> None:
     def look(models: mf.Stack, round: mf.Round) -> None:
         round.train(models)
