@@ -1,22 +1,26 @@
 //! Curves of runs as a figure for print.
 
-use meshfold_experiment::results::{FigureKind, RecordedRun};
+use meshfold_experiment::results::RecordedRun;
 use meshfold_figure::{
-    Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit,
+    Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit, columns,
 };
 
 use crate::curves::{CurvePoint, CurveRequest, Curves, MeanCurve};
 use crate::error::TableError;
-use crate::loss::Loss;
+use crate::figure_words::{of_figure, of_progress};
+use crate::panels::Panels;
 
 /// What a plot is to show, and how.
 #[derive(Clone, Debug)]
 pub struct PlotRequest {
     /// Which curves.
     pub curves: CurveRequest,
+    /// The setting whose values have a panel each.
+    pub panels: Option<String>,
     /// Width of the page in millimetres; a column of a paper has about 85.
     pub width: f64,
-    /// Height of the page in millimetres; .72 of the width, at most 90, if absent.
+    /// Height of the page in millimetres; if absent .72 of the width, at most 90, and with panels .75 of the width of a panel for each
+    /// row of them, with 14 for the words.
     pub height: Option<f64>,
     /// Height of the letters in points.
     pub font_size: f64,
@@ -92,20 +96,20 @@ impl Plot {
     /// # Errors
     /// [`PlotError`] if a name stands for nothing, the page is too small or the limits leave nothing to draw.
     pub fn of(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
-        let size = page(request)?;
         let curves = Curves::of(runs, &request.curves)?;
-        let [x, y] = axes(request, curves.loss)?;
-        let drawn_keys = curves.curves.iter().map(|curve| curve.keys.clone());
-        let drawn_keys: Vec<Vec<String>> = drawn_keys.collect();
-        let (legend, styles) = Legend::among(&request.curves.by, &curves.keys, &drawn_keys);
+        let panels = Panels::of(&curves, request)?;
+        let size = page(request, panels.count())?;
+        let [x, y] = axes(request, &curves)?;
+        let (legend, styles) = panels.legend(&curves, &request.curves.by);
         let repeating: Vec<String> = legend.iter().filter_map(repeats).collect();
+        let drawn = curves.curves.iter().zip(styles).map(drawn);
         let figure = Figure {
             size,
             font_size: request.font_size,
             x,
             y,
             legend,
-            curves: curves.curves.iter().zip(styles).map(drawn).collect(),
+            panels: panels.filled(drawn.collect()),
         };
         expect_within(&figure)?;
         Ok(Self {
@@ -115,11 +119,16 @@ impl Plot {
     }
 }
 
-/// The size of the page.
-fn page(request: &PlotRequest) -> Result<Size, PlotError> {
-    let width = request.width;
-    let height = request.height.unwrap_or((0.72 * width).min(90.0));
-    let (size, letters) = (Size::millimetres(width, height), request.font_size);
+/// The size of the page with so many panels.
+fn page(request: &PlotRequest, panels: usize) -> Result<Size, PlotError> {
+    let (width, letters) = (request.width, request.font_size);
+    let beside = columns(panels, Size::millimetres(width, width).width, letters);
+    let usual = match panels {
+        0 | 1 => (0.72 * width).min(90.0),
+        _ => 0.75 * width / beside as f64 * panels.div_ceil(beside) as f64 + 14.0,
+    };
+    let height = request.height.unwrap_or(usual);
+    let size = Size::millimetres(width, height);
     match size.width >= 15.0 * letters && size.height >= 10.0 * letters {
         true => Ok(size),
         false => Err(PlotError::Page {
@@ -130,11 +139,17 @@ fn page(request: &PlotRequest) -> Result<Size, PlotError> {
     }
 }
 
-fn axes(request: &PlotRequest, loss: Loss) -> Result<[Axis; 2], PlotError> {
-    let x = request.curves.x;
-    let x = axis(x.title().to_owned(), unit(x.figure(), loss), request.x)?;
-    let (title, unit) = measured(&request.curves.y, loss);
-    Ok([x, axis(title, unit, request.y)?])
+fn axes(request: &PlotRequest, curves: &Curves) -> Result<[Axis; 2], PlotError> {
+    let (x, y) = (&request.curves.x, &request.curves.y);
+    let words = |name: &str| curves.wording.asked_for(name).map(str::to_owned);
+    let x_words = words(&x.to_string()).or_else(|| words(x.figure()));
+    let (title, unit) = of_progress(x, curves.loss);
+    let horizontal = axis(x_words.unwrap_or(title), unit, request.x)?;
+    let (title, unit) = of_figure(y, curves.loss);
+    Ok([
+        horizontal,
+        axis(words(y).unwrap_or(title), unit, request.y)?,
+    ])
 }
 
 fn axis(title: String, unit: Unit, request: AxisRequest) -> Result<Axis, PlotError> {
@@ -158,7 +173,8 @@ fn axis(title: String, unit: Unit, request: AxisRequest) -> Result<Axis, PlotErr
 
 /// Requires that some curve reaches the part of each axis that was asked for.
 fn expect_within(figure: &Figure) -> Result<(), PlotError> {
-    let points = || figure.curves.iter().flat_map(|curve| &curve.points);
+    let curves = || figure.panels.iter().flat_map(|panel| &panel.curves);
+    let points = || curves().flat_map(|curve| &curve.points);
     let xs: Vec<f64> = points().map(|point| point.x).collect();
     let ys: Vec<f64> = points().map(|point| point.y).collect();
     for (name, axis, values) in [("x", &figure.x, xs), ("y", &figure.y, ys)] {
@@ -180,31 +196,6 @@ fn expect_within(figure: &Figure) -> Result<(), PlotError> {
         }
     }
     Ok(())
-}
-
-/// The words for a figure of `metrics.jsonl`, and its unit in runs with this `loss`.
-fn measured(name: &str, loss: Loss) -> (String, Unit) {
-    let name_of_it = name.strip_prefix("own.").unwrap_or(name);
-    let words = name_of_it.replace(['_', '.'], " ");
-    let mut letters = words.chars();
-    let title = letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    });
-    (title, unit(name, loss))
-}
-
-fn unit(name: &str, loss: Loss) -> Unit {
-    match FigureKind::of(name) {
-        FigureKind::Share => Unit::Share,
-        FigureKind::Nats => match loss {
-            Loss::CrossEntropy => Unit::Of("nats"),
-            Loss::SquaredError => Unit::Of("½ squared error"),
-            Loss::Various => Unit::Number,
-        },
-        FigureKind::Bytes => Unit::Bytes,
-        FigureKind::Seconds => Unit::Of("s"),
-        FigureKind::Number => Unit::Number,
-    }
 }
 
 /// Says that colours or dashes repeat, if they do.

@@ -4,7 +4,7 @@ use crate::axis::Axis;
 use crate::drawing::Size;
 use crate::style::{Legend, Style};
 
-/// Curves over two axes.
+/// Panels of curves over the same two axes.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// Width and height of the page.
@@ -17,8 +17,27 @@ pub struct Figure {
     pub y: Axis,
     /// What colours and dashes stand for; nothing is written if it is empty.
     pub legend: Vec<Legend>,
+    /// Side by side, from left to right and from top to bottom.
+    pub panels: Vec<Panel>,
+}
+
+/// A part of a figure with curves of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// What its curves have in common; nothing is written if it is empty.
+    pub title: String,
     /// The later ones are drawn over the earlier ones.
     pub curves: Vec<Curve>,
+}
+
+impl Panel {
+    /// All curves of a figure in one panel.
+    pub fn whole(curves: Vec<Curve>) -> Self {
+        Self {
+            title: String::new(),
+            curves,
+        }
+    }
 }
 
 /// A line through points, with a band around it.

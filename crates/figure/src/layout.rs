@@ -2,9 +2,10 @@
 
 use crate::axis::{Axis, Range, Scale, Tick};
 use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, Size, Text};
-use crate::figure::{Curve, Figure, Point};
+use crate::figure::{Curve, Figure, Panel, Point};
 use crate::font;
 use crate::legend::{CURVE, Rows};
+use crate::panels::{BELOW_TITLE, Cell, LEAST_HEIGHT, LINE, Sharing, columns};
 
 const INK: Colour = Colour([38; 3]);
 const GRID: Colour = Colour([226; 3]);
@@ -24,20 +25,12 @@ impl Figure {
         let ranges = self.ranges();
         let legend = Rows::of(&self.legend, self.size.width - 2.0 * EDGE, self.font_size);
         let size = self.page(&ranges, &legend);
-        let frame = self.frame(&ranges, &legend, size);
+        let area = self.area(&ranges, &legend, size);
         let mut shapes = vec![ground(size)];
-        shapes.extend(self.grid(&ranges, frame));
-        let curves = self.curves.iter();
-        let place = |point: Point, value: f64| frame_place(&ranges, frame, point.x, value);
-        let bands = curves
-            .clone()
-            .flat_map(|curve| self.band(curve, ranges.y.low, &place));
-        let lines = curves.flat_map(|curve| self.lines(curve, &place));
-        shapes.push(Shape::Clipped {
-            frame,
-            shapes: bands.chain(lines).collect(),
-        });
-        shapes.extend(self.axes(&ranges, frame));
+        for (panel, cell) in self.panels.iter().zip(self.cells(&ranges, area)) {
+            shapes.extend(self.panel(panel, &cell, &ranges));
+        }
+        shapes.extend(self.headings(&ranges, area));
         let corner = Place {
             x: EDGE,
             y: size.height - EDGE - legend.height(),
@@ -46,14 +39,68 @@ impl Figure {
         Drawing { size, shapes }
     }
 
-    /// The page: as high as was asked for, or higher where a long legend leaves no room for the title of the y-axis.
+    /// A panel with its title, its curves and its axes.
+    fn panel(&self, panel: &Panel, cell: &Cell, ranges: &Ranges) -> Vec<Shape> {
+        let frame = cell.frame;
+        let place = |point: Point, value: f64| frame_place(ranges, frame, point.x, value);
+        let curves = panel.curves.iter();
+        let bands = curves
+            .clone()
+            .flat_map(|curve| self.band(curve, ranges.y.low, &place));
+        let lines = curves.flat_map(|curve| self.lines(curve, &place));
+        let inside = Shape::Clipped {
+            frame,
+            shapes: bands.chain(lines).collect(),
+        };
+        let mut shapes = self.title(cell);
+        shapes.extend(self.grid(ranges, frame));
+        shapes.push(inside);
+        shapes.extend(self.axes(ranges, cell));
+        shapes
+    }
+
+    /// The page: as high as was asked for, or higher where a long legend leaves no room for the title of the y-axis, or several
+    /// rows of panels have none for curves.
     fn page(&self, ranges: &Ranges, legend: &Rows) -> Size {
-        let frame = self.frame(ranges, legend, self.size);
+        let area = self.area(ranges, legend, self.size);
         let title = self.font_size * font::width(&self.y.heading(&ranges.y));
+        let cells = self.cells(ranges, area);
+        let rows = cells.iter().filter(|cell| cell.is_leftmost).count();
+        let of_panels = match cells.first().filter(|_| cells.len() > 1) {
+            Some(cell) => rows as f64 * (LEAST_HEIGHT * self.font_size - cell.frame.height()),
+            None => 0.0,
+        };
         Size {
-            height: self.size.height + (title - frame.height()).max(0.0),
+            height: self.size.height + (title - area.height()).max(of_panels).max(0.0),
             ..self.size
         }
+    }
+
+    /// How many panels stand side by side, and how many of these rows there are.
+    fn columns_and_rows(&self) -> [usize; 2] {
+        let columns = columns(self.panels.len(), self.size.width, self.font_size);
+        [columns, self.panels.len().div_ceil(columns).max(1)]
+    }
+
+    /// Where the panels lie in `area`.
+    fn cells(&self, ranges: &Ranges, area: Frame) -> Vec<Cell> {
+        let [columns, _] = self.columns_and_rows();
+        let one = Frame {
+            right: area.left + area.width() / columns as f64,
+            ..area
+        };
+        let sharing = Sharing {
+            columns,
+            font_size: self.font_size,
+            label_width: self.width_of(&self.x_ticks(&ranges.x, one)),
+        };
+        sharing.cells(&self.panels, area)
+    }
+
+    /// The width of the widest label, in points.
+    fn width_of(&self, ticks: &[Tick]) -> f64 {
+        let widths = ticks.iter().map(|tick| font::width(&tick.label));
+        self.font_size * widths.fold(0.0, f64::max)
     }
 
     /// Whether both axes have a place for a point.
@@ -62,7 +109,8 @@ impl Figure {
     }
 
     fn ranges(&self) -> Ranges {
-        let points = self.curves.iter().flat_map(|curve| &curve.points);
+        let curves = self.panels.iter().flat_map(|panel| &panel.curves);
+        let points = curves.flat_map(|curve| &curve.points);
         let points: Vec<&Point> = points.filter(|point| self.holds(point)).collect();
         Ranges {
             x: range(&self.x, points.iter().map(|point| point.x), 0.0),
@@ -77,21 +125,18 @@ impl Figure {
         }
     }
 
-    /// Where the curves are drawn: what the words around leave.
-    fn frame(&self, ranges: &Ranges, legend: &Rows, page: Size) -> Frame {
+    /// Where the panels are drawn: what the words around leave.
+    fn area(&self, ranges: &Ranges, legend: &Rows, page: Size) -> Frame {
         let size = self.font_size;
-        let whole = Frame {
+        let [columns, rows] = self.columns_and_rows();
+        let part = Frame {
             left: 0.0,
             top: 0.0,
-            right: page.width,
-            bottom: page.height,
+            right: page.width / columns as f64,
+            bottom: page.height / rows as f64,
         };
-        let width = |ticks: &[Tick]| {
-            let widths = ticks.iter().map(|tick| font::width(&tick.label));
-            size * widths.fold(0.0, f64::max)
-        };
-        let y_labels = width(&self.y_ticks(&ranges.y, whole));
-        let x_labels = width(&self.x_ticks(&ranges.x, whole));
+        let y_labels = self.width_of(&self.y_ticks(&ranges.y, part));
+        let x_labels = self.width_of(&self.x_ticks(&ranges.x, part));
         let below = match legend.height() > 0.0 {
             true => legend.height() + 0.5 * size,
             false => 0.0,
@@ -131,9 +176,22 @@ impl Figure {
         across.collect()
     }
 
-    /// The two axes with ticks, labels and titles.
-    fn axes(&self, ranges: &Ranges, frame: Frame) -> Vec<Shape> {
-        let size = self.font_size;
+    /// The title of a panel.
+    fn title(&self, cell: &Cell) -> Vec<Shape> {
+        let (frame, size) = (cell.frame, self.font_size);
+        let lines = cell.title.iter().rev().enumerate().map(|(above, line)| {
+            let place = Place {
+                x: 0.5 * (frame.left + frame.right),
+                y: frame.top - (BELOW_TITLE + above as f64 * LINE) * size,
+            };
+            self.text(line.clone(), place, Anchor::Middle, false)
+        });
+        lines.collect()
+    }
+
+    /// The two axes with ticks. Panels that have one to the left or below have no numbers there.
+    fn axes(&self, ranges: &Ranges, cell: &Cell) -> Vec<Shape> {
+        let (frame, size) = (cell.frame, self.font_size);
         let corner = Place {
             x: frame.left,
             y: frame.bottom,
@@ -161,7 +219,9 @@ impl Figure {
                 y: frame.bottom + down,
             });
             shapes.push(rule([from, to], INK, FRAME));
-            shapes.push(self.text(tick.label, label, Anchor::Middle, false));
+            if cell.is_lowest {
+                shapes.push(self.text(tick.label, label, Anchor::Middle, false));
+            }
         }
         for tick in self.y_ticks(&ranges.y, frame) {
             let y = height(&ranges.y, frame, tick.value);
@@ -174,21 +234,28 @@ impl Figure {
                 y: y + 0.35 * size,
             };
             shapes.push(rule([from, to], INK, FRAME));
-            shapes.push(self.text(tick.label, label, Anchor::End, false));
+            if cell.is_leftmost {
+                shapes.push(self.text(tick.label, label, Anchor::End, false));
+            }
         }
+        shapes
+    }
+
+    /// What is measured along the axes of the panels in `area`.
+    fn headings(&self, ranges: &Ranges, area: Frame) -> [Shape; 2] {
+        let size = self.font_size;
         let below = Place {
-            x: 0.5 * (frame.left + frame.right),
-            y: frame.bottom + 2.0 * TICK + 2.1 * size,
+            x: 0.5 * (area.left + area.right),
+            y: area.bottom + 2.0 * TICK + 2.1 * size,
         };
         let beside = Place {
             x: EDGE + 0.8 * size,
-            y: 0.5 * (frame.top + frame.bottom),
+            y: 0.5 * (area.top + area.bottom),
         };
-        let heading = self.x.heading(&ranges.x);
-        shapes.push(self.text(heading, below, Anchor::Middle, false));
-        let heading = self.y.heading(&ranges.y);
-        shapes.push(self.text(heading, beside, Anchor::Middle, true));
-        shapes
+        [
+            self.text(self.x.heading(&ranges.x), below, Anchor::Middle, false),
+            self.text(self.y.heading(&ranges.y), beside, Anchor::Middle, true),
+        ]
     }
 
     fn text(&self, text: String, at: Place, anchor: Anchor, is_turned: bool) -> Shape {

@@ -101,7 +101,7 @@ impl Rows {
 
 /// The rows of a legend. What is wider than `width`, in heights of letters, goes on in the next row.
 fn rows(legend: &Legend, width: f64) -> Vec<Vec<Item>> {
-    let title = format!("{}:", legend.title.replace('_', " "));
+    let title = format!("{}:", legend.title);
     let titles = lines(&title, width).into_iter();
     let mut rows: Vec<Vec<Item>> = titles.map(|line| vec![Item::Title(line)]).collect();
     let mut end = rows.last().map_or(0.0, |row| row[0].width());
@@ -134,7 +134,7 @@ fn rows(legend: &Legend, width: f64) -> Vec<Vec<Item>> {
 }
 
 /// `text` in lines of at most `width` heights of letters, broken at spaces, or within a word that is longer than a line.
-fn lines(text: &str, width: f64) -> Vec<String> {
+pub(crate) fn lines(text: &str, width: f64) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_inclusive(' ') {

@@ -5,7 +5,7 @@
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
-use meshfold_figure::{Axis, Curve, Figure, Legend, Point, Scale, Size, Unit};
+use meshfold_figure::{Axis, Curve, Figure, Legend, Panel, Point, Scale, Size, Unit};
 use tiny_skia::Pixmap;
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -52,7 +52,9 @@ fn figure(width: f64) -> Figure {
         x: axis("Bytes sent", Unit::Bytes),
         y: axis("Test accuracy", Unit::Share),
         legend,
-        curves: styles.into_iter().enumerate().map(curve).collect(),
+        panels: vec![Panel::whole(
+            styles.into_iter().enumerate().map(curve).collect(),
+        )],
     }
 }
 
@@ -90,14 +92,14 @@ fn a_figure_has_a_line_and_a_band_for_each_curve_and_names_what_they_are() {
 #[test]
 fn lines_run_through_their_points() {
     let mut figure = figure(85.0);
-    figure.curves.truncate(1);
+    figure.panels[0].curves.truncate(1);
     let point = |x, y| Point {
         x,
         y,
         low: y,
         high: y,
     };
-    figure.curves[0].points = vec![point(0.0, 0.5), point(5e8, 1.0), point(1e9, 0.5)];
+    figure.panels[0].curves[0].points = vec![point(0.0, 0.5), point(5e8, 1.0), point(1e9, 0.5)];
     let svg = figure.svg();
     let start = svg.find("clip-path=").unwrap();
     let points = numbers(
@@ -240,22 +242,26 @@ fn the_same_figure_gives_the_same_bytes() {
 #[test]
 fn what_has_no_place_is_left_out() {
     let mut figure = figure(85.0);
-    figure.curves[0].points[3].y = f64::NAN;
-    figure.curves[1].points[0].x = f64::INFINITY;
+    figure.panels[0].curves[0].points[3].y = f64::NAN;
+    figure.panels[0].curves[1].points[0].x = f64::INFINITY;
     figure.y.scale = Scale::Logarithmic;
-    figure.curves[2].points[5].y = 0.0;
+    figure.panels[0].curves[2].points[5].y = 0.0;
     let svg = figure.svg();
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     // Two curves are broken in two.
     assert_eq!(svg.matches("stroke-width=\"1.2\"").count(), 10);
-    figure.curves.clear();
+    figure.panels[0].curves.clear();
     assert!(figure.svg().contains("Test accuracy (%)"));
 }
 
 #[test]
 fn a_wide_band_does_not_flatten_the_curves() {
     let mut wide = figure(85.0);
-    for point in wide.curves.iter_mut().flat_map(|curve| &mut curve.points) {
+    for point in wide.panels[0]
+        .curves
+        .iter_mut()
+        .flat_map(|curve| &mut curve.points)
+    {
         (point.low, point.high) = (point.y - 30.0, point.y + 30.0);
     }
     let spread = |figure: &Figure| {
@@ -278,12 +284,12 @@ fn a_wide_band_does_not_flatten_the_curves() {
 #[test]
 fn a_band_holds_its_curve_also_where_it_reaches_below_a_logarithmic_axis() {
     let mut figure = figure(85.0);
-    figure.curves.truncate(1);
+    figure.panels[0].curves.truncate(1);
     figure.y.scale = Scale::Logarithmic;
-    for point in &mut figure.curves[0].points[5..8] {
+    for point in &mut figure.panels[0].curves[0].points[5..8] {
         point.low = -1.0;
     }
-    figure.curves[0].points[15].y = f64::NAN;
+    figure.panels[0].curves[0].points[15].y = f64::NAN;
     let svg = figure.svg();
     // The page is the first polygon; the band is broken where the curve is.
     let bands: Vec<&str> = svg

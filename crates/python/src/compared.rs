@@ -1,6 +1,8 @@
 //! Tables that compare the settings of runs.
 
-use meshfold_comparison::{At, Grid, Only, Request, Table as Compared, latex, markdown, records};
+use meshfold_comparison::{
+    At, Grid, Naming, Only, Request, Table as Compared, latex, markdown, records,
+};
 use pyo3::prelude::*;
 
 use crate::arrow::Table;
@@ -21,6 +23,15 @@ pub(crate) struct TableRequest {
     metric: String,
     compare: Option<(String, String)>,
     across: Option<String>,
+    names: Vec<(String, String)>,
+}
+
+/// The words for names and values.
+pub(crate) fn words(names: Vec<(String, String)>) -> Vec<Naming> {
+    let names = names.into_iter();
+    names
+        .map(|(name, words)| Naming::new(name, words))
+        .collect()
 }
 
 /// The settings of `only`, each with the values that are taken.
@@ -51,6 +62,7 @@ impl TableRequest {
             metric: self.metric,
             compare: self.compare,
             across: self.across,
+            words: words(self.names),
         })
     }
 }

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use meshfold_comparison::{AxisRequest, Band, CurveRequest, Plot, PlotRequest, Progress};
+use meshfold_comparison::{AxisRequest, Band, CurveRequest, Horizontal, Plot, PlotRequest};
 use meshfold_experiment::files::whole_file::write_atomically;
 use meshfold_figure::Format;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::compared::chosen;
+use crate::compared::{chosen, words};
 use crate::errors::Failure;
 use crate::recorded::Recorded;
 use crate::threads;
@@ -29,13 +29,13 @@ pub(crate) struct FigureRequest {
     width: f64,
     height: Option<f64>,
     font_size: f64,
+    panels: Option<String>,
+    names: Vec<(String, String)>,
 }
 
 impl FigureRequest {
     fn request(self) -> Result<PlotRequest, Failure> {
-        let measure = Progress::ALL.into_iter().find(|way| way.name() == self.x);
-        let names = Progress::ALL.map(Progress::name).join(", ");
-        let x = measure.ok_or_else(|| argument("x", &self.x, &names))?;
+        let Ok(x) = self.x.parse::<Horizontal>();
         let band = match self.band.as_deref() {
             None => Band::None,
             Some("interval") => Band::Interval,
@@ -72,7 +72,9 @@ impl FigureRequest {
                 x,
                 y: self.y,
                 band,
+                words: words(self.names),
             },
+            panels: self.panels,
             width: self.width,
             height: self.height,
             font_size: self.font_size,
@@ -124,7 +126,8 @@ impl PyFigure {
     }
 
     fn __repr__(&self) -> String {
-        let curves = self.0.figure.curves.len();
+        let panels = self.0.figure.panels.iter();
+        let curves: usize = panels.map(|panel| panel.curves.len()).sum();
         format!(
             "<Figure of {curves} curve{}>",
             if curves == 1 { "" } else { "s" }

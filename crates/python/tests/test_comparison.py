@@ -31,6 +31,7 @@ def said(program: str, *arguments: str) -> str:
     [
         ([], {}),
         (["--metric", "test_loss"], {"metric": "test_loss"}),
+        (["--metric", "test_accuracy.worst10"], {"metric": "test_accuracy.worst10"}),
         (["--at", "round=3"], {"at": {"round": 3}}),
         (["--at", "target=0.3"], {"at": {"target": 0.3}}),
         (["--compare", "topology=ring"], {"compare": {"topology": "ring"}}),
@@ -65,7 +66,9 @@ def test_a_table_of_some_runs_is_of_these(runs: mf.Runs) -> None:
         (lambda runs: runs.table("topology", only={"topology": "star"}), "star"),
         (lambda runs: runs.table("topology", across="seed"), "the rows are not told apart by `seed`"),
         (lambda runs: runs.table("topology", across="topology", at={"target": 0.3}), "leave out --at target="),
-        (lambda runs: runs.figure("topology", x="hours"), "x: found hours, needed rounds, steps, epochs, examples, bytes, seconds"),
+        (lambda runs: runs.table("topology", metric="test_accuracy.p101"), "no figure is called `test_accuracy.p101`: of the clients"),
+        (lambda runs: runs.figure("topology", x="hours"), "--x hours: needed rounds, steps, epochs, examples, bytes, seconds, or a figure"),
+        (lambda runs: runs.figure("topology", x="test_loss"), "what never decreases along a run"),
         (lambda runs: runs.figure("topology", band="all"), "band: found all, needed interval, quantiles, range or None"),
         (lambda runs: runs.figure("topology", log="z"), "log: found z, needed x or y"),
         (lambda runs: runs.figure("topology", y_limits=(1, 0)), "y_limits: found (1, 0), needed two numbers, the smaller one first"),
@@ -93,6 +96,7 @@ def test_arguments_of_other_kinds_are_told(runs: mf.Runs) -> None:
     ("options", "keywords"),
     [
         ([], {}),
+        (["--y", "test_accuracy.p10", "--x", "wall_seconds"], {"y": "test_accuracy.p10", "x": "wall_seconds"}),
         (["--y", "test_loss", "--log", "y", "--x", "bytes"], {"y": "test_loss", "log": "y", "x": "bytes"}),
         (["--band", "none", "--y-limits", "0,1", "--width", "120mm"], {"band": None, "y_limits": (0, 1), "width": 120}),
         (["--band", "quantiles", "--only", "topology=ring", "--font-size", "9pt"], {"band": "quantiles", "only": {"topology": "ring"}, "font_size": 9}),

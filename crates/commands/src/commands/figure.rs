@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use meshfold_comparison::{AxisRequest, Band, CurveRequest, Only, Plot, PlotRequest, Progress};
+use meshfold_comparison::{
+    AxisRequest, Band, CurveRequest, Horizontal, Naming, Only, Plot, PlotRequest, Progress,
+};
 use meshfold_experiment::files::whole_file::write_atomically;
 use meshfold_figure::{Figure, Format};
 use meshfold_report::Gathered;
@@ -17,10 +18,12 @@ use crate::terminal;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Settings go by their names in YAML, such as algorithm.dsgd.learning_rate, or by the end of it, such as learning_rate.
-Figures go by their names in metrics.jsonl. Lengths take mm, cm, in or pt.
+Figures go by their names in metrics.jsonl; test_accuracy.p10 is the 10 % quantile of the clients, and test_accuracy.worst10 the mean
+of the worst 10 % of them. Lengths take mm, cm, in or pt.
 
 Examples:
   meshfold figure runs/first --by topology -o accuracy.pdf
+  meshfold figure runs/first --by algorithm,topology --panels topology --name dfedavg=DFedAvg --width 170mm -o overlays.pdf
   meshfold figure runs/first --by topology,algorithm --x bytes --y test_loss --log y --width 170mm -o loss.svg")]
 pub(crate) struct FigureArguments {
     /// Folders of runs, or folders that hold runs
@@ -29,15 +32,23 @@ pub(crate) struct FigureArguments {
     /// Write the figure to this file: .svg, .pdf or .png
     #[arg(short, long, value_name = "FILE", value_parser = out)]
     out: Out,
-    /// What measures how far a run is
-    #[arg(long, default_value = Progress::Rounds.name(), value_parser = measures())]
-    x: Progress,
+    /// What measures how far a run is: rounds, steps (local steps of all clients), epochs (examples seen, divided by those that
+    /// the clients hold), examples, bytes (sent), seconds (on the simulated network), or a figure that never decreases, such as
+    /// wall_seconds
+    #[arg(long, value_name = "WAY|FIGURE", default_value = Progress::Rounds.name())]
+    x: Horizontal,
     /// The figure to draw
     #[arg(long, value_name = "FIGURE", default_value = "test_accuracy")]
     y: String,
     /// Settings that tell the curves apart: the first by colour, the others by dashes
     #[arg(long, value_name = "SETTING,...", value_delimiter = ',')]
     by: Vec<String>,
+    /// Draw a panel for each value of this setting of --by, at most 12
+    #[arg(long, value_name = "SETTING")]
+    panels: Option<String>,
+    /// Words that stand for a setting, a value or a figure, such as dfedavg=DFedAvg; repeatable
+    #[arg(long, value_name = "SETTING|VALUE|FIGURE=TEXT")]
+    name: Vec<Naming>,
     /// The setting whose values repeat a curve
     #[arg(long, value_name = "SETTING", default_value = "seed")]
     over: String,
@@ -59,7 +70,7 @@ pub(crate) struct FigureArguments {
     /// Width of the figure; a column of a paper has about 85 mm
     #[arg(long, value_name = "LENGTH", default_value = "85mm")]
     width: Length,
-    /// Height of the figure [default: 0.72 of the width, 90 mm at most]
+    /// Height of the figure [default: 0.72 of the width, 90 mm at most; with panels, what their rows need]
     #[arg(long, value_name = "LENGTH")]
     height: Option<Length>,
     /// Height of the letters
@@ -120,30 +131,6 @@ fn limits(text: &str) -> Result<Limits, String> {
     }
 }
 
-/// Reads a measure of progress by its name.
-fn measures() -> impl TypedValueParser<Value = Progress> {
-    let offered = |progress: Progress| {
-        let help = match progress {
-            Progress::Rounds => None,
-            Progress::Steps => Some("Local steps of all clients"),
-            Progress::Epochs => Some("Examples seen, divided by those that the clients hold"),
-            Progress::Examples => Some("Examples seen by all clients"),
-            Progress::Bytes => Some("Bytes sent"),
-            Progress::Seconds => Some("Seconds on the simulated network"),
-        };
-        let value = PossibleValue::new(progress.name());
-        match help {
-            Some(help) => value.help(help),
-            None => value,
-        }
-    };
-    PossibleValuesParser::new(Progress::ALL.map(offered)).map(|name| {
-        let mut all = Progress::ALL.into_iter();
-        all.find(|progress| progress.name() == name)
-            .expect("the parser takes no other name")
-    })
-}
-
 impl BandChoice {
     fn band(self) -> Band {
         match self {
@@ -181,10 +168,12 @@ fn request(arguments: &FigureArguments) -> PlotRequest {
             by: arguments.by.clone(),
             over: arguments.over.clone(),
             only: arguments.only.clone(),
-            x: arguments.x,
+            x: arguments.x.clone(),
             y: arguments.y.clone(),
             band: arguments.band.band(),
+            words: arguments.name.clone(),
         },
+        panels: arguments.panels.clone(),
         width: arguments.width.millimetres(),
         height: arguments.height.map(Length::millimetres),
         font_size: arguments.font_size.points(),

@@ -253,7 +253,8 @@ class Runs(Sequence[Run]):
 
         Args:
             by: the settings that tell the rows apart.
-            metric: the figure to show, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded.
+            metric: the figure to show, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded. `test_accuracy.p10` is
+                the 10 % quantile of the clients, `test_accuracy.worst10` the mean of the worst 10 % of them.
             over: the setting whose values repeat a row.
             only: take only runs with these values: `{"topology": ["ring", "complete"]}`.
             at: where to judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`, on the straight line between two
@@ -304,8 +305,9 @@ class Runs(Sequence[Run]):
 
         Args:
             by: the settings that tell the curves apart: the first by colour, the others by dashes.
-            y: the figure to draw, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded.
-            x: what measures how far a run is: `rounds`, `steps`, `epochs`, `examples`, `bytes` or `seconds`.
+            y: the figure to draw, as `metric` of `table`.
+            x: what measures how far a run is: `rounds`, `steps`, `epochs`, `examples`, `bytes`, `seconds`, or a figure that never
+                decreases, such as `wall_seconds`.
             over: the setting whose values repeat a curve.
             only: draw only runs with these values: `{"topology": ["ring", "complete"]}`.
             band: `interval`, the 95 % interval of the mean; `quantiles`, 5 % and 95 % of the clients; `range`, their least and largest;
