@@ -152,7 +152,7 @@ pub(crate) fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
                 "p: paired t test, two-sided, not corrected for several comparisons".to_owned()
             }
             count => format!(
-                "p (Holm): paired t test, two-sided, corrected by Holm's method for the {count} comparisons of the table"
+                "p (Holm): paired t test, two-sided, corrected by Holm's method for the {count} comparisons that have one"
             ),
         };
         let (field, value) = (wording.name(field), wording.value(field, value));

@@ -115,41 +115,94 @@ fn lines_run_through_their_points() {
     assert!(!svg.contains("fill-opacity"), "no band: {svg}");
 }
 
+/// Requires that all of `figure` is on its page, whose outermost pixels are white, so that no letter is cut.
+fn expect_on_page(figure: &Figure, name: &str) {
+    let svg = figure.svg();
+    // The page is the first polygon.
+    let page = numbers(&svg, "polygon", "points");
+    let (across, down) = (page[4] + 0.01, page[5] + 0.01);
+    assert!(down >= figure.size.height, "{name}: {down}");
+    for pair in numbers(&svg, "polyline", "points").chunks(2) {
+        assert!((0.0..=across).contains(&pair[0]), "{name}: {pair:?}");
+        assert!((0.0..=down).contains(&pair[1]), "{name}: {pair:?}");
+    }
+    for x in numbers(&svg, "text", "x") {
+        assert!((0.0..=across).contains(&x), "{name}: {x}");
+    }
+    for y in numbers(&svg, "text", "y") {
+        assert!((0.0..=down).contains(&y), "{name}: {y}");
+    }
+    let pixels = Pixmap::decode_png(&figure.png(144.0).unwrap()).unwrap();
+    let (right, bottom) = (pixels.width() - 1, pixels.height() - 1);
+    let is_white = |x, y| {
+        let pixel = pixels.pixel(x, y).unwrap();
+        [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()] == [255; 4]
+    };
+    assert!(
+        (0..=right).all(|x| is_white(x, 0) && is_white(x, bottom)),
+        "{name}"
+    );
+    assert!(
+        (0..=bottom).all(|y| is_white(0, y) && is_white(right, y)),
+        "{name}"
+    );
+}
+
+/// The figure with each curve in a panel of its own, twice over.
+fn in_panels(width: f64) -> Figure {
+    let mut figure = figure(width);
+    let curves = figure.panels.remove(0).curves;
+    let titles = ["ring", "a long title of a panel, in several lines"];
+    for (title, curve) in titles.into_iter().cycle().zip(curves.iter().chain(&curves)) {
+        figure.panels.push(Panel {
+            title: title.to_owned(),
+            ..Panel::whole(vec![curve.clone()])
+        });
+    }
+    figure
+}
+
 #[test]
 fn nothing_leaves_the_page() {
     for width in [45.0, 85.0, 170.0] {
-        let figure = figure(width);
-        let svg = figure.svg();
-        // The page is the first polygon.
-        let page = numbers(&svg, "polygon", "points");
-        let (across, down) = (page[4] + 0.01, page[5] + 0.01);
-        assert!(down >= figure.size.height, "{width} mm: {down}");
-        for pair in numbers(&svg, "polyline", "points").chunks(2) {
-            assert!((0.0..=across).contains(&pair[0]), "{width} mm: {pair:?}");
-            assert!((0.0..=down).contains(&pair[1]), "{width} mm: {pair:?}");
-        }
-        for x in numbers(&svg, "text", "x") {
-            assert!((0.0..=across).contains(&x), "{width} mm: {x}");
-        }
-        for y in numbers(&svg, "text", "y") {
-            assert!((0.0..=down).contains(&y), "{width} mm: {y}");
-        }
-        // The outermost pixels are white, so no letter is cut.
-        let pixels = Pixmap::decode_png(&figure.png(144.0).unwrap()).unwrap();
-        let (right, bottom) = (pixels.width() - 1, pixels.height() - 1);
-        let is_white = |x, y| {
-            let pixel = pixels.pixel(x, y).unwrap();
-            [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()] == [255; 4]
-        };
-        assert!(
-            (0..=right).all(|x| is_white(x, 0) && is_white(x, bottom)),
-            "{width} mm"
-        );
-        assert!(
-            (0..=bottom).all(|y| is_white(0, y) && is_white(right, y)),
-            "{width} mm"
-        );
+        expect_on_page(&figure(width), &format!("{width} mm"));
+        expect_on_page(&in_panels(width), &format!("panels on {width} mm"));
     }
+}
+
+#[test]
+fn panels_share_their_axes_and_each_has_its_curve() {
+    let figure = in_panels(170.0);
+    let svg = figure.svg();
+    // Eight curves, and four values in the legend.
+    assert_eq!(svg.matches("stroke-width=\"1.2\"").count(), 12);
+    assert_eq!(svg.matches("<clipPath").count(), 8);
+    for (text, count) in [
+        ("ring", 5),
+        ("Bytes sent (GB)", 1),
+        ("Test accuracy (%)", 1),
+    ] {
+        assert_eq!(svg.matches(&format!("\n{text}\n")).count(), count, "{text}");
+    }
+    // Frames are of one size, in rows of four.
+    let [lefts, tops, widths, heights] =
+        ["x", "y", "width", "height"].map(|name| numbers(&svg, "rect", name));
+    assert!(widths.iter().all(|width| (width - widths[0]).abs() < 0.02));
+    assert!(
+        heights
+            .iter()
+            .all(|height| (height - heights[0]).abs() < 0.02)
+    );
+    assert!(lefts[..4].is_sorted() && lefts[4] == lefts[0], "{lefts:?}");
+    assert!(
+        tops[..4] == [tops[0]; 4] && tops[4] > tops[0] + heights[0],
+        "{tops:?}"
+    );
+    // A page that is asked to be too low is as high as the panels need.
+    let mut low = in_panels(85.0);
+    low.size.height = 100.0;
+    let heights = numbers(&low.svg(), "rect", "height");
+    assert!(heights.iter().all(|height| *height >= 47.9), "{heights:?}");
 }
 
 #[test]

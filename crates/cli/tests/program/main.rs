@@ -7,6 +7,7 @@ mod broken;
 mod changing_overlays;
 mod churn;
 mod claims;
+mod client_figures;
 mod data;
 mod default_signals;
 mod devices;
@@ -25,6 +26,7 @@ mod names;
 #[cfg(target_os = "linux")]
 mod narrow;
 mod pages;
+mod panels;
 mod printing;
 mod reproduce;
 mod running;
@@ -43,3 +45,4 @@ mod timing;
 mod watch;
 #[cfg(target_os = "linux")]
 mod watching;
+mod words;
