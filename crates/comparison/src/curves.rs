@@ -4,7 +4,6 @@ use meshfold_experiment::results::{Figures, Progress, RecordedRun};
 use meshfold_statistics::Estimate;
 
 use crate::error::TableError;
-use crate::fields::Fields;
 use crate::grouping::{Group, Names, Shown};
 use crate::horizontal::Horizontal;
 use crate::judged::{Judged, expect_figure, known_of_clients};
@@ -123,7 +122,7 @@ impl Curves {
         }
         Ok(Self {
             curves,
-            keys: keys(&chosen.all, &names.by),
+            keys: chosen.keys(&names.by),
             loss: Loss::of(judged.iter().map(|run| &run.fields)),
             notes,
             wording,
@@ -155,18 +154,6 @@ fn expect_quantiles(request: &CurveRequest, runs: &[Judged]) -> Result<(), Table
         }),
         expected => expected,
     }
-}
-
-/// The values of the settings `by` in `runs`, each once.
-fn keys(runs: &[Fields], by: &[Name]) -> Vec<Vec<String>> {
-    let mut keys: Vec<Vec<String>> = Vec::new();
-    for run in runs {
-        let key: Vec<String> = by.iter().map(|name| name.text(run)).collect();
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    keys
 }
 
 /// Adds the epochs, which no record holds, to the figures of each evaluation of `run`.

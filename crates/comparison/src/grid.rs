@@ -286,6 +286,46 @@ mod tests {
     }
 
     #[test]
+    fn several_p_values_are_corrected_and_one_is_not() {
+        let runs = |topologies: &[&'static str]| -> Vec<Judged> {
+            let accuracies = [0.5, 0.75, 0.625];
+            let of = |(place, topology): (usize, &&str)| {
+                let settings = |seed: usize| format!("{{seed: {seed}, topology: {topology}}}");
+                let run = |seed: usize| {
+                    let accuracy = accuracies[seed] + 0.01 * (place * (seed + 1)) as f64;
+                    Judged::finished(&settings(seed), &[&[("test_accuracy", accuracy)]])
+                };
+                [run(0), run(1), run(2)]
+            };
+            topologies.iter().enumerate().flat_map(of).collect()
+        };
+        let grid = |topologies: &[&'static str]| {
+            let request = Request {
+                compare: Some(("topology".to_owned(), "ring".to_owned())),
+                ..by(&["topology"])
+            };
+            Grid::of(&Table::about(runs(topologies), request).unwrap())
+        };
+        let (one, two) = (grid(&["ring", "star"]), grid(&["ring", "star", "grid"]));
+        let title = |grid: &Grid| grid.titles.last().cloned().unwrap();
+        assert_eq!(
+            (title(&one), title(&two)),
+            ("p".to_owned(), "p (Holm)".to_owned())
+        );
+        assert!(
+            one.notes
+                .last()
+                .unwrap()
+                .ends_with("not corrected for several comparisons")
+        );
+        let note = "corrected by Holm's method for the 2 comparisons that have one";
+        assert!(two.notes.last().unwrap().ends_with(note), "{:?}", two.notes);
+        // Both rows differ from the first alike, so their p-values are equal, and are doubled.
+        let p_value = |grid: &Grid| grid.rows[1].cells.last().unwrap().parse::<f64>().unwrap();
+        assert!((p_value(&two) - 2.0 * p_value(&one)).abs() < 0.002);
+    }
+
+    #[test]
     fn what_a_target_took_has_units_and_no_seconds_without_a_network() {
         let request = Request {
             at: "target=0.7".parse().unwrap(),

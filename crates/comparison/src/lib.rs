@@ -6,6 +6,7 @@
 
 mod across;
 mod at;
+mod bars;
 mod baseline;
 mod client_figure;
 mod column;

@@ -1,8 +1,7 @@
 //! The panels of a figure: the values of a setting side by side.
 
-use meshfold_figure::{Curve, Legend, Panel, Style};
+use meshfold_figure::Panel;
 
-use crate::curves::Curves;
 use crate::error::TableError;
 use crate::naming::Wording;
 use crate::plot::PlotRequest;
@@ -21,16 +20,20 @@ pub(crate) struct Panels {
 }
 
 impl Panels {
-    /// Those that `request` asks for, in the order of the `curves`; one without a title if it asks for none.
+    /// Those that `request` asks for, in the order of what is drawn, whose values are `drawn`; one without a title if it asks for none.
     ///
     /// # Errors
     /// [`TableError::NoPanels`] and [`TableError::ManyPanels`].
-    pub(crate) fn of(curves: &Curves, request: &PlotRequest) -> Result<Self, TableError> {
+    pub(crate) fn of(
+        drawn: &[Vec<String>],
+        request: &PlotRequest,
+        wording: &Wording,
+    ) -> Result<Self, TableError> {
         let Some(field) = &request.panels else {
             return Ok(Self {
                 column: None,
                 titles: vec![String::new()],
-                places: vec![0; curves.curves.len()],
+                places: vec![0; drawn.len()],
             });
         };
         let mut by = request.curves.by.iter();
@@ -40,8 +43,8 @@ impl Panels {
         })?;
         let mut values: Vec<&String> = Vec::new();
         let mut places = Vec::new();
-        for curve in &curves.curves {
-            let value = &curve.keys[column];
+        for keys in drawn {
+            let value = &keys[column];
             let known = values.iter().position(|other| *other == value);
             places.push(known.unwrap_or(values.len()));
             if known.is_none() {
@@ -55,7 +58,7 @@ impl Panels {
                 most: MOST,
             });
         }
-        let title = |value: &&String| curves.wording.value_alone(field, value);
+        let title = |value: &&String| wording.value_alone(field, value);
         Ok(Self {
             column: Some(column),
             titles: values.iter().map(title).collect(),
@@ -67,40 +70,30 @@ impl Panels {
         self.titles.len()
     }
 
-    /// The legend of the settings `by` but that of the panels, and the style of each curve.
-    pub(crate) fn legend(&self, curves: &Curves, by: &[String]) -> (Vec<Legend>, Vec<Style>) {
-        let words = |keys: &[String]| self.without(curves.wording.values(by, keys));
-        let all: Vec<Vec<String>> = curves.keys.iter().map(|keys| words(keys)).collect();
-        let drawn = curves.curves.iter().map(|curve| words(&curve.keys));
-        let drawn: Vec<Vec<String>> = drawn.collect();
-        let titles = by.iter().map(|name| title(name, &curves.wording)).collect();
-        Legend::among(&self.without(titles), &all, &drawn)
-    }
-
-    /// `values` without that of the setting of the panels.
-    fn without(&self, mut values: Vec<String>) -> Vec<String> {
+    /// `values`, one for each setting, without that of the setting of the panels.
+    pub(crate) fn without(&self, mut values: Vec<String>) -> Vec<String> {
         if let Some(column) = self.column {
             values.remove(column);
         }
         values
     }
 
-    /// The panels with the `curves` that lie in them.
-    pub(crate) fn filled(self, curves: Vec<Curve>) -> Vec<Panel> {
+    /// The panels with all that is `drawn`, each put by `put` where it lies.
+    pub(crate) fn filled<T>(self, drawn: Vec<T>, put: impl Fn(&mut Panel, T)) -> Vec<Panel> {
         let panel = |title| Panel {
             title,
-            curves: Vec::new(),
+            ..Panel::default()
         };
         let mut panels: Vec<Panel> = self.titles.into_iter().map(panel).collect();
-        for (place, curve) in self.places.into_iter().zip(curves) {
-            panels[place].curves.push(curve);
+        for (place, drawn) in self.places.into_iter().zip(drawn) {
+            put(&mut panels[place], drawn);
         }
         panels
     }
 }
 
 /// The words for the setting `name` in a legend.
-fn title(name: &str, wording: &Wording) -> String {
+pub(crate) fn title(name: &str, wording: &Wording) -> String {
     let words = wording.asked_for(name).map(str::to_owned);
     words.unwrap_or_else(|| name.replace('_', " "))
 }

@@ -5,16 +5,22 @@ use meshfold_figure::{
     Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit, columns,
 };
 
+use crate::at::At;
 use crate::curves::{CurvePoint, CurveRequest, Curves, MeanCurve};
 use crate::error::TableError;
 use crate::figure_words::{of_figure, of_progress};
-use crate::panels::Panels;
+use crate::loss::Loss;
+use crate::naming::Wording;
+use crate::panels::{Panels, title};
 
 /// What a plot is to show, and how.
 #[derive(Clone, Debug)]
 pub struct PlotRequest {
     /// Which curves.
     pub curves: CurveRequest,
+    /// Where runs are judged, if the figure is to show bars and no curves: a group for each value of the first setting of `by`, and a bar
+    /// for each of the others.
+    pub bars: Option<At>,
     /// The setting whose values have a panel each.
     pub panels: Option<String>,
     /// Width of the page in millimetres; a column of a paper has about 85.
@@ -74,8 +80,23 @@ pub enum PlotError {
         /// Where it was to begin.
         from: f64,
     },
-    /// The part of an axis that was asked for has no curve.
-    #[error("{axis} limits {from},{to}: no curve is there, as they go from {low} to {high}")]
+    /// There are more bars than fit on the page.
+    #[error(
+        "{count} bars do not fit side by side on {width:.0} mm: give more width, or choose among the values by --only"
+    )]
+    Bars {
+        /// How many places for bars a panel has.
+        count: usize,
+        /// The width of the page in millimetres.
+        width: f64,
+    },
+    /// Bars are asked for where runs reach a target, which has no figure.
+    #[error(
+        "bars show a figure at a place: found target=, needed round=, steps=, examples=, bytes= or seconds="
+    )]
+    Target,
+    /// The part of an axis that was asked for has no curve, and no end of a bar.
+    #[error("{axis} limits {from},{to}: nothing is drawn there, as values go from {low} to {high}")]
     Empty {
         /// `x` or `y`.
         axis: &'static str,
@@ -96,11 +117,24 @@ impl Plot {
     /// # Errors
     /// [`PlotError`] if a name stands for nothing, the page is too small or the limits leave nothing to draw.
     pub fn of(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
+        if let Some(at) = &request.bars {
+            return Self::of_bars(runs, request, at);
+        }
         let curves = Curves::of(runs, &request.curves)?;
-        let panels = Panels::of(&curves, request)?;
+        let (by, wording) = (&request.curves.by, &curves.wording);
+        let keys: Vec<Vec<String>> = curves
+            .curves
+            .iter()
+            .map(|curve| curve.keys.clone())
+            .collect();
+        let panels = Panels::of(&keys, request, wording)?;
         let size = page(request, panels.count())?;
         let [x, y] = axes(request, &curves)?;
-        let (legend, styles) = panels.legend(&curves, &request.curves.by);
+        let words = |keys: &Vec<String>| panels.without(wording.values(by, keys));
+        let [all, drawn_keys] =
+            [&curves.keys, &keys].map(|keys| keys.iter().map(words).collect::<Vec<_>>());
+        let titles = panels.without(by.iter().map(|name| title(name, wording)).collect());
+        let (legend, styles) = Legend::among(&titles, &all, &drawn_keys);
         let repeating: Vec<String> = legend.iter().filter_map(repeats).collect();
         let drawn = curves.curves.iter().zip(styles).map(drawn);
         let figure = Figure {
@@ -109,7 +143,7 @@ impl Plot {
             x,
             y,
             legend,
-            panels: panels.filled(drawn.collect()),
+            panels: panels.filled(drawn.collect(), |panel, curve| panel.curves.push(curve)),
         };
         expect_within(&figure)?;
         Ok(Self {
@@ -120,7 +154,7 @@ impl Plot {
 }
 
 /// The size of the page with so many panels.
-fn page(request: &PlotRequest, panels: usize) -> Result<Size, PlotError> {
+pub(crate) fn page(request: &PlotRequest, panels: usize) -> Result<Size, PlotError> {
     let (width, letters) = (request.width, request.font_size);
     let beside = columns(panels, Size::millimetres(width, width).width, letters);
     let usual = match panels {
@@ -140,16 +174,24 @@ fn page(request: &PlotRequest, panels: usize) -> Result<Size, PlotError> {
 }
 
 fn axes(request: &PlotRequest, curves: &Curves) -> Result<[Axis; 2], PlotError> {
-    let (x, y) = (&request.curves.x, &request.curves.y);
+    let x = &request.curves.x;
     let words = |name: &str| curves.wording.asked_for(name).map(str::to_owned);
     let x_words = words(&x.to_string()).or_else(|| words(x.figure()));
     let (title, unit) = of_progress(x, curves.loss);
     let horizontal = axis(x_words.unwrap_or(title), unit, request.x)?;
-    let (title, unit) = of_figure(y, curves.loss);
-    Ok([
-        horizontal,
-        axis(words(y).unwrap_or(title), unit, request.y)?,
-    ])
+    Ok([horizontal, vertical(request, &curves.wording, curves.loss)?])
+}
+
+/// The axis of the figure that is drawn.
+pub(crate) fn vertical(
+    request: &PlotRequest,
+    wording: &Wording,
+    loss: Loss,
+) -> Result<Axis, PlotError> {
+    let name = &request.curves.y;
+    let (title, unit) = of_figure(name, loss);
+    let words = wording.asked_for(name).map(str::to_owned);
+    axis(words.unwrap_or(title), unit, request.y)
 }
 
 fn axis(title: String, unit: Unit, request: AxisRequest) -> Result<Axis, PlotError> {
@@ -167,16 +209,19 @@ fn axis(title: String, unit: Unit, request: AxisRequest) -> Result<Axis, PlotErr
                 false => Scale::Linear,
             },
             limits,
+            names: Vec::new(),
         }),
     }
 }
 
-/// Requires that some curve reaches the part of each axis that was asked for.
-fn expect_within(figure: &Figure) -> Result<(), PlotError> {
+/// Requires that some curve or bar reaches the part of each axis that was asked for.
+pub(crate) fn expect_within(figure: &Figure) -> Result<(), PlotError> {
     let curves = || figure.panels.iter().flat_map(|panel| &panel.curves);
     let points = || curves().flat_map(|curve| &curve.points);
+    let bars = figure.panels.iter().flat_map(|panel| &panel.bars);
     let xs: Vec<f64> = points().map(|point| point.x).collect();
-    let ys: Vec<f64> = points().map(|point| point.y).collect();
+    let ys = points().map(|point| point.y);
+    let ys: Vec<f64> = ys.chain(bars.map(|bar| bar.end.y)).collect();
     for (name, axis, values) in [("x", &figure.x, xs), ("y", &figure.y, ys)] {
         let (low, high) = (
             values.iter().copied().fold(f64::INFINITY, f64::min),
@@ -199,7 +244,7 @@ fn expect_within(figure: &Figure) -> Result<(), PlotError> {
 }
 
 /// Says that colours or dashes repeat, if they do.
-fn repeats(legend: &Legend) -> Option<String> {
+pub(crate) fn repeats(legend: &Legend) -> Option<String> {
     let count = legend.keys.len();
     let is_coloured = legend
         .keys

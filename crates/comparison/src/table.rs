@@ -13,6 +13,7 @@ use crate::error::TableError;
 use crate::fields::{Fields, differing};
 use crate::grouping::{Group, Names, Shown, best_of};
 use crate::judged::{Judged, expect_figure};
+use crate::loss::Loss;
 use crate::name::Name;
 use crate::naming::{Known, Wording};
 use crate::notes::notes;
@@ -30,6 +31,10 @@ pub struct Table {
     pub notes: Vec<String>,
     /// The words for settings, values and figures.
     pub(crate) wording: Wording,
+    /// The values of the settings in `by` of all runs, also of those that `only` leaves out, each once.
+    pub(crate) keys: Vec<Vec<String>>,
+    /// What the losses of the runs are.
+    pub(crate) loss: Loss,
 }
 
 /// What the runs of one setting say.
@@ -151,6 +156,8 @@ impl Table {
             rows,
             notes,
             wording,
+            keys: chosen.keys(&names.by),
+            loss: Loss::of(runs.iter().map(|run| &run.fields)),
         })
     }
 }

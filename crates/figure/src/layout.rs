@@ -5,9 +5,10 @@ use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, S
 use crate::figure::{Curve, Figure, Panel, Point};
 use crate::font;
 use crate::legend::{CURVE, Rows};
-use crate::panels::{BELOW_TITLE, Cell, LEAST_HEIGHT, LINE, Sharing, columns};
+use crate::panels::{BELOW_TITLE, Cell, LEAST_HEIGHT, LINE, Sharing, columns, width_of_one};
 
-const INK: Colour = Colour([38; 3]);
+/// The colour of axes, words and error bars.
+pub(crate) const INK: Colour = Colour([38; 3]);
 const GRID: Colour = Colour([226; 3]);
 /// Widths of lines in points.
 const FRAME: f64 = 0.6;
@@ -48,9 +49,11 @@ impl Figure {
             .clone()
             .flat_map(|curve| self.band(curve, ranges.y.low, &place));
         let lines = curves.flat_map(|curve| self.lines(curve, &place));
+        let bars = panel.bars.iter();
+        let bars = bars.flat_map(|bar| self.bar(bar, ranges, frame));
         let inside = Shape::Clipped {
             frame,
-            shapes: bands.chain(lines).collect(),
+            shapes: bars.chain(bands).chain(lines).collect(),
         };
         let mut shapes = self.title(cell);
         shapes.extend(self.grid(ranges, frame));
@@ -92,9 +95,17 @@ impl Figure {
         let sharing = Sharing {
             columns,
             font_size: self.font_size,
-            label_width: self.width_of(&self.x_ticks(&ranges.x, one)),
+            label_width: self.x_label_width(&self.x_ticks(&ranges.x, one)),
         };
         sharing.cells(&self.panels, area)
+    }
+
+    /// How far labels of the horizontal axis may reach out of their panels, to both sides together. Names do not.
+    fn x_label_width(&self, ticks: &[Tick]) -> f64 {
+        match self.x.names.is_empty() {
+            true => self.width_of(ticks),
+            false => 0.0,
+        }
     }
 
     /// The width of the widest label, in points.
@@ -104,22 +115,28 @@ impl Figure {
     }
 
     /// Whether both axes have a place for a point.
-    fn holds(&self, point: &Point) -> bool {
+    pub(crate) fn holds(&self, point: &Point) -> bool {
         self.x.scale.holds(point.x) && self.y.scale.holds(point.y)
     }
 
     fn ranges(&self) -> Ranges {
         let curves = self.panels.iter().flat_map(|panel| &panel.curves);
-        let points = curves.flat_map(|curve| &curve.points);
+        let ends = self.panels.iter().flat_map(|panel| &panel.bars);
+        let ends = ends.map(|bar| &bar.end);
+        let points = curves.flat_map(|curve| &curve.points).chain(ends);
         let points: Vec<&Point> = points.filter(|point| self.holds(point)).collect();
+        let from_0 = self.panels.iter().any(|panel| !panel.bars.is_empty());
         Ranges {
-            x: range(&self.x, points.iter().map(|point| point.x), 0.0),
+            x: self
+                .named_range()
+                .unwrap_or_else(|| range(&self.x, points.iter().map(|point| point.x), 0.0)),
             y: match self.y.limits {
                 Some([low, high]) => Range {
                     scale: self.y.scale,
                     low,
                     high,
                 },
+                None if from_0 && self.y.scale == Scale::Linear => from_zero(&points),
                 None => with_bands(self.y.scale, &points),
             },
         }
@@ -136,16 +153,20 @@ impl Figure {
             bottom: page.height / rows as f64,
         };
         let y_labels = self.width_of(&self.y_ticks(&ranges.y, part));
-        let x_labels = self.width_of(&self.x_ticks(&ranges.x, part));
+        let x_labels = self.x_label_width(&self.x_ticks(&ranges.x, part));
         let below = match legend.height() > 0.0 {
             true => legend.height() + 0.5 * size,
             false => 0.0,
         };
+        let left = EDGE + 1.5 * size + y_labels + 2.0 * TICK;
+        let right = page.width - EDGE - (0.5 * x_labels).max(2.0);
+        let one = width_of_one(right - left, columns, x_labels, size);
+        let more_lines = (self.most_label_lines(one) - 1) as f64;
         Frame {
-            left: EDGE + 1.5 * size + y_labels + 2.0 * TICK,
+            left,
             top: EDGE + 0.5 * size,
-            right: page.width - EDGE - (0.5 * x_labels).max(2.0),
-            bottom: page.height - EDGE - below - 2.6 * size - 2.0 * TICK,
+            right,
+            bottom: page.height - EDGE - below - (2.6 + more_lines * LINE) * size - 2.0 * TICK,
         }
     }
 
@@ -219,8 +240,10 @@ impl Figure {
                 y: frame.bottom + down,
             });
             shapes.push(rule([from, to], INK, FRAME));
-            if cell.is_lowest {
-                shapes.push(self.text(tick.label, label, Anchor::Middle, false));
+            let lines = self.label_lines(&tick.label, frame.width());
+            for (below, line) in lines.into_iter().enumerate().filter(|_| cell.is_lowest) {
+                let y = label.y + below as f64 * LINE * size;
+                shapes.push(self.text(line, Place { x, y }, Anchor::Middle, false));
             }
         }
         for tick in self.y_ticks(&ranges.y, frame) {
@@ -244,9 +267,15 @@ impl Figure {
     /// What is measured along the axes of the panels in `area`.
     fn headings(&self, ranges: &Ranges, area: Frame) -> [Shape; 2] {
         let size = self.font_size;
+        let [columns, _] = self.columns_and_rows();
+        let one = width_of_one(area.width(), columns, 0.0, size);
+        let more_lines = match self.x.names.is_empty() {
+            true => 0.0,
+            false => (self.most_label_lines(one) - 1) as f64,
+        };
         let below = Place {
             x: 0.5 * (area.left + area.right),
-            y: area.bottom + 2.0 * TICK + 2.1 * size,
+            y: area.bottom + 2.0 * TICK + (2.1 + more_lines * LINE) * size,
         };
         let beside = Place {
             x: EDGE + 0.8 * size,
@@ -309,9 +338,9 @@ impl Figure {
 }
 
 /// The ranges of both axes.
-struct Ranges {
-    x: Range,
-    y: Range,
+pub(crate) struct Ranges {
+    pub(crate) x: Range,
+    pub(crate) y: Range,
 }
 
 fn range(axis: &Axis, values: impl Iterator<Item = f64>, margin: f64) -> Range {
@@ -343,6 +372,24 @@ fn with_bands(scale: Scale, points: &[&Point]) -> Range {
     }
 }
 
+/// The range of bars from 0 to their ends, with room for their error bars on the side of the ends.
+fn from_zero(points: &[&Point]) -> Range {
+    let zero = Point {
+        x: 0.0,
+        y: 0.0,
+        low: 0.0,
+        high: 0.0,
+    };
+    let with_zero: Vec<&Point> = points.iter().copied().chain([&zero]).collect();
+    let whole = with_bands(Scale::Linear, &with_zero);
+    let all = |is: fn(f64) -> bool| points.iter().all(|point| is(point.y));
+    match (all(|y| y >= 0.0), all(|y| y <= 0.0)) {
+        (true, _) => Range { low: 0.0, ..whole },
+        (false, true) => Range { high: 0.0, ..whole },
+        (false, false) => whole,
+    }
+}
+
 /// The least and the largest.
 fn ends(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
     values.fold(None, |ends: Option<[f64; 2]>, value| {
@@ -359,7 +406,8 @@ fn height(range: &Range, frame: Frame, value: f64) -> f64 {
     frame.bottom - range.share(value) * frame.height()
 }
 
-fn frame_place(ranges: &Ranges, frame: Frame, x: f64, y: f64) -> Place {
+/// A place of the axes on the page.
+pub(crate) fn frame_place(ranges: &Ranges, frame: Frame, x: f64, y: f64) -> Place {
     Place {
         x: across(&ranges.x, frame, x),
         y: height(&ranges.y, frame, y),

@@ -1,4 +1,4 @@
-//! Figures for print: curves with bands over two axes, in one panel or several, as SVG, PDF or PNG.
+//! Figures for print: curves with bands, or bars, over two axes, in one panel or several, as SVG, PDF or PNG.
 //!
 //! [`Figure`] says what is drawn. [`Figure::svg`], [`Figure::pdf`] and [`Figure::png`] write it. The ground is white, colours can be
 //! told apart by people who are colour-blind, and curves differ in their dashes where colours are not printed. The same figure gives
@@ -8,6 +8,7 @@
 //! written by `svg`, `pdf-writer` and `tiny-skia`.
 
 mod axis;
+mod bars;
 mod drawing;
 mod figure;
 mod font;
@@ -22,7 +23,7 @@ mod svg;
 
 pub use axis::{Axis, Scale, Unit, bytes_unit};
 pub use drawing::Size;
-pub use figure::{Curve, Figure, Panel, Point};
+pub use figure::{Bar, Curve, Figure, Panel, Point};
 pub use format::Format;
 pub use panels::columns;
 pub use png::PngError;

@@ -24,6 +24,16 @@ pub fn columns(panels: usize, width: f64, font_size: f64) -> usize {
     panels.div_ceil(panels.div_ceil(most))
 }
 
+/// The width of each of `columns` panels, and the space between their labels, on `width` points.
+pub(crate) fn width_of_one(width: f64, columns: usize, label_width: f64, font_size: f64) -> f64 {
+    part(width, columns, label_width + BETWEEN_LABELS * font_size)
+}
+
+/// The length of each of `count` parts of `whole`, with `between` between two.
+fn part(whole: f64, count: usize, between: f64) -> f64 {
+    (whole - between * count.saturating_sub(1) as f64) / count.max(1) as f64
+}
+
 /// A panel on the page.
 pub(crate) struct Cell {
     /// Where its curves are drawn.
@@ -53,10 +63,7 @@ impl Sharing {
             self.label_width + BETWEEN_LABELS * size,
             BETWEEN_ROWS * size,
         ];
-        let part = |whole: f64, count: usize, between: f64| {
-            (whole - between * count.saturating_sub(1) as f64) / count.max(1) as f64
-        };
-        let width = part(area.width(), self.columns, between[0]);
+        let width = width_of_one(area.width(), self.columns, self.label_width, size);
         let titles = panels.iter().map(|panel| match panel.title.is_empty() {
             true => Vec::new(),
             false => lines(&panel.title, width / size),
@@ -114,7 +121,7 @@ mod tests {
         };
         let panel = |title: &str| Panel {
             title: title.to_owned(),
-            curves: Vec::new(),
+            ..Panel::default()
         };
         let panels = [
             "ring",

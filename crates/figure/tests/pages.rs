@@ -5,7 +5,7 @@
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
-use meshfold_figure::{Axis, Curve, Figure, Legend, Panel, Point, Scale, Size, Unit};
+use meshfold_figure::{Axis, Bar, Curve, Figure, Legend, Panel, Point, Scale, Size, Unit};
 use tiny_skia::Pixmap;
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -18,6 +18,7 @@ fn axis(title: &str, unit: Unit) -> Axis {
         unit,
         scale: Scale::Linear,
         limits: None,
+        names: Vec::new(),
     }
 }
 
@@ -162,9 +163,79 @@ fn in_panels(width: f64) -> Figure {
     figure
 }
 
+/// Bars of two methods on three overlays, one with a long name.
+fn with_bars(width: f64) -> Figure {
+    let mut figure = figure(width);
+    let styles: Vec<_> = figure.panels[0]
+        .curves
+        .iter()
+        .map(|curve| curve.style)
+        .collect();
+    let bar = |place: i32| Bar {
+        style: styles[(2 * (place % 2)) as usize],
+        width: 0.4,
+        end: Point {
+            x: f64::from(place / 2) - 0.2 + 0.4 * f64::from(place % 2),
+            y: 0.5 + 0.05 * f64::from(place),
+            low: 0.4,
+            high: 0.9,
+        },
+    };
+    figure.x.names = words(&["ring", "share=0.25 policy=isolate", "complete"]);
+    figure.x.unit = Unit::Number;
+    figure.panels = vec![Panel {
+        bars: (0..6).map(bar).collect(),
+        ..Panel::default()
+    }];
+    figure
+        .legend
+        .iter_mut()
+        .for_each(|legend| legend.is_filled = true);
+    figure
+}
+
+#[test]
+fn bars_begin_at_0_and_long_names_go_on_in_the_next_line() {
+    let svg = with_bars(60.0).svg();
+    let inside = svg
+        .split("clip-path=")
+        .nth(1)
+        .unwrap()
+        .split("</g>")
+        .next()
+        .unwrap();
+    assert_eq!(inside.matches("<polygon").count(), 6);
+    assert_eq!(
+        svg.matches("stroke-width=\"0.8\"").count(),
+        18,
+        "three strokes each"
+    );
+    for text in ["0", "share=0.25", "policy=isolate"] {
+        assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
+    }
+    let corners = numbers(inside, "polygon", "points");
+    let frame = numbers(&svg, "rect", "y")[0] + numbers(&svg, "rect", "height")[0];
+    let lower = corners.chunks(8).flat_map(|bar| [bar[1], bar[7]]);
+    for lower in lower {
+        assert!((lower - frame).abs() < 0.02, "{lower}, not {frame}");
+    }
+    let mut below = with_bars(60.0);
+    for bar in &mut below.panels[0].bars {
+        let end = bar.end;
+        bar.end = Point {
+            y: -end.y,
+            low: -end.high,
+            high: -end.low,
+            ..end
+        };
+    }
+    assert!(below.svg().contains("\n−50\n"));
+}
+
 #[test]
 fn nothing_leaves_the_page() {
     for width in [45.0, 85.0, 170.0] {
+        expect_on_page(&with_bars(width), &format!("bars on {width} mm"));
         expect_on_page(&figure(width), &format!("{width} mm"));
         expect_on_page(&in_panels(width), &format!("panels on {width} mm"));
     }

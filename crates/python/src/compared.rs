@@ -26,6 +26,15 @@ pub(crate) struct TableRequest {
     names: Vec<(String, String)>,
 }
 
+/// Where runs are judged.
+pub(crate) fn place(at: Option<&str>) -> Result<At, Failure> {
+    let read = |at: &str| {
+        let read = at.parse::<At>();
+        read.map_err(|needed| Failure::Argument(format!("at: found {at}, {needed}")))
+    };
+    at.map_or_else(|| Ok(At::default()), read)
+}
+
 /// The words for names and values.
 pub(crate) fn words(names: Vec<(String, String)>) -> Vec<Naming> {
     let names = names.into_iter();
@@ -42,11 +51,7 @@ pub(crate) fn chosen(only: Vec<(String, Vec<String>)>) -> Vec<Only> {
 
 impl TableRequest {
     fn request(self) -> Result<Request, Failure> {
-        let at = self.at.map(|at| {
-            let read = at.parse::<At>();
-            read.map_err(|needed| Failure::Argument(format!("at: found {at}, {needed}")))
-        });
-        let at = at.transpose()?.unwrap_or_default();
+        let at = place(self.at.as_deref())?;
         if matches!((&at, &self.compare), (At::Target(_), Some(_))) {
             return Err(Failure::Argument(
                 "compare: a target is not compared, which not every run may reach".to_owned(),

@@ -90,6 +90,7 @@ fn svg(figure: &str, lines: &[Line]) -> String {
         unit,
         scale: Scale::Linear,
         limits: None,
+        names: Vec::new(),
     };
     let unit = match FigureKind::of(figure) {
         FigureKind::Share => Unit::Share,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod bars;
 mod broken;
 mod changing_overlays;
 mod churn;

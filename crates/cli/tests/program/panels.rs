@@ -91,6 +91,8 @@ fn panels_that_cannot_be_drawn_are_refused() {
     ]);
     let other = says("--by seed --panels topology").ended_with(2);
     other.complained_of(&["not told apart by `topology`", "--by"]);
+    let bars = says("--by seed --bars --width 12mm --height 12mm --font-size 2pt").ended_with(2);
+    bars.complained_of(&["13 bars do not fit side by side on 12 mm"]);
     says("--by seed --panels seed --only seed=1,2,3,4,5,6,7,8,9,10,11,12").ended_with(0);
     let svg = sandbox.read("a.svg");
     assert_eq!(svg.matches("<clipPath").count(), 12);

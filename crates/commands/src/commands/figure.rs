@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use meshfold_comparison::{
-    AxisRequest, Band, CurveRequest, Horizontal, Naming, Only, Plot, PlotRequest, Progress,
+    At, AxisRequest, Band, CurveRequest, Horizontal, Naming, Only, Plot, PlotRequest, Progress,
 };
 use meshfold_experiment::files::whole_file::write_atomically;
 use meshfold_figure::{Figure, Format};
@@ -24,6 +24,7 @@ of the worst 10 % of them. Lengths take mm, cm, in or pt.
 Examples:
   meshfold figure runs/first --by topology -o accuracy.pdf
   meshfold figure runs/first --by algorithm,topology --panels topology --name dfedavg=DFedAvg --width 170mm -o overlays.pdf
+  meshfold figure runs/first --by topology,algorithm --bars --at round=100 -o bars.pdf
   meshfold figure runs/first --by topology,algorithm --x bytes --y test_loss --log y --width 170mm -o loss.svg")]
 pub(crate) struct FigureArguments {
     /// Folders of runs, or folders that hold runs
@@ -35,7 +36,7 @@ pub(crate) struct FigureArguments {
     /// What measures how far a run is: rounds, steps (local steps of all clients), epochs (examples seen, divided by those that
     /// the clients hold), examples, bytes (sent), seconds (on the simulated network), or a figure that never decreases, such as
     /// wall_seconds
-    #[arg(long, value_name = "WAY|FIGURE", default_value = Progress::Rounds.name())]
+    #[arg(long, value_name = "WAY|FIGURE", default_value = Progress::Rounds.name(), conflicts_with = "bars")]
     x: Horizontal,
     /// The figure to draw
     #[arg(long, value_name = "FIGURE", default_value = "test_accuracy")]
@@ -56,13 +57,19 @@ pub(crate) struct FigureArguments {
     #[arg(long, value_name = "SETTING=VALUE,...")]
     only: Vec<Only>,
     /// What to draw around the mean
-    #[arg(long, value_enum, default_value = "interval")]
+    #[arg(long, value_enum, default_value = "interval", conflicts_with = "bars")]
     band: BandChoice,
+    /// Draw bars with 95 % intervals and no curves: a group for each value of the first setting of --by, a colour for each of the others
+    #[arg(long)]
+    bars: bool,
+    /// Where bars judge a run: at round=, steps=, examples=, bytes= or seconds= [default: the last evaluation]
+    #[arg(long, value_name = "WAY=NUMBER", requires = "bars")]
+    at: Option<At>,
     /// Axes that are logarithmic: x, y
     #[arg(long, value_name = "AXIS,...", value_enum, value_delimiter = ',')]
     log: Vec<AxisChoice>,
     /// Where the horizontal axis begins and ends
-    #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true)]
+    #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true, conflicts_with = "bars")]
     x_limits: Option<Limits>,
     /// Where the vertical axis begins and ends; accuracies as fractions
     #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true)]
@@ -148,6 +155,11 @@ impl BandChoice {
 /// [`Failure::Refused`] if there is no run, a name stands for nothing or the page is too small, [`Failure::Broken`] if the
 /// file cannot be written, [`Failure::Incomplete`] if the figure leaves out a damaged run.
 pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
+    if arguments.bars && arguments.log.contains(&AxisChoice::X) {
+        return Err(Failure::refused(
+            "--log x: with --bars the horizontal axis has no numbers; leave it out",
+        ));
+    }
     let gathered = Gathered::of(&arguments.folders)?;
     let plot = Plot::of(&gathered.runs, &request(arguments));
     let plot = plot.map_err(|error| Failure::refused(error.to_string()))?;
@@ -173,6 +185,9 @@ fn request(arguments: &FigureArguments) -> PlotRequest {
             band: arguments.band.band(),
             words: arguments.name.clone(),
         },
+        bars: arguments
+            .bars
+            .then(|| arguments.at.clone().unwrap_or_default()),
         panels: arguments.panels.clone(),
         width: arguments.width.millimetres(),
         height: arguments.height.map(Length::millimetres),

@@ -305,8 +305,10 @@ class Runs(Sequence[Run]):
         font_size: float = 8.0,
         panels: str | None = None,
         names: Mapping[Value, str] | None = None,
+        bars: bool = False,
+        at: Mapping[str, float] | None = None,
     ) -> Figure:
-        """Curves of a figure, each the mean over repeated runs with a band around it. It is what `meshfold figure` draws.
+        """Curves of a figure, each the mean over repeated runs with a band around it, or bars. It is what `meshfold figure` draws.
 
         `runs.figure("topology").save("accuracy.pdf")` writes it; a notebook shows it.
 
@@ -327,6 +329,9 @@ class Runs(Sequence[Run]):
             font_size: height of the letters in points.
             panels: draw a panel for each value of this setting of `by`, at most 12.
             names: words that stand for settings, values and figures in legend, axes and panels: `{"dfedavg": "DFedAvg"}`.
+            bars: draw bars with 95 % intervals and no curves: a group for each value of the first setting of `by`, a colour for each of the
+                others.
+            at: where bars judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the last evaluation if absent.
 
         Raises:
             ValueError: if a name stands for nothing, the page is too small or the limits leave nothing to draw.
@@ -346,6 +351,8 @@ class Runs(Sequence[Run]):
             "font_size": font_size,
             "panels": panels,
             "names": wording(names),
+            "bars": bars,
+            "at": None if at is None else "=".join(one_of(at, "at", '{"round": 100}') or ()),
         }
         return _meshfold.plot(self._recorded, self._places, request)
 

@@ -93,6 +93,7 @@ fn figure(over: &Quantity, by: &[Quantity], found: &[Speedup]) -> Figure {
         unit,
         scale: Scale::Linear,
         limits: None,
+        names: Vec::new(),
     };
     let unit = match over.option {
         "--step-delay" => Unit::Of("s"),
