@@ -106,7 +106,7 @@ impl Curves {
             group.call(&wording, &names);
         }
         let mut notes = of_other_data(&groups, &names.over);
-        let is_known = |run: &Judged| run.measured(&request.y);
+        let is_known = |run: &Judged| run.measured(&request.y) && run.measured(request.x.figure());
         notes.extend(missing(&groups, &names.over, &request.by, is_known));
         let curves = groups.iter().map(|group| {
             notes.extend(ends_early(group, &names.over));

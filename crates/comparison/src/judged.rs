@@ -6,6 +6,7 @@ use meshfold_experiment::results::{Figures, Progress, RecordedRun, reaches};
 
 use crate::at::At;
 use crate::client_figure::{ClientFigure, add_client_figures};
+use crate::combined_columns::label;
 use crate::error::TableError;
 use crate::fields::Fields;
 
@@ -125,7 +126,8 @@ fn not_measured(metric: &str, runs: &[Judged]) -> TableError {
     if of_clients.iter().any(|name| name == of) && figure.is_none() {
         return TableError::NoFigureOfClients { written };
     }
-    if figure.is_some_and(|figure| figure.is_of_clients_alone()) {
+    let may_be_recorded = |of: &str| of.starts_with("own_") || label(of).is_some();
+    if figure.is_some_and(|figure| figure.is_of_clients_alone() || may_be_recorded(figure.of)) {
         return match of_clients.is_empty() {
             true => TableError::NoClientTable { written },
             false => TableError::NoClients {

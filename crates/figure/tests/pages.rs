@@ -196,7 +196,7 @@ fn with_bars(width: f64) -> Figure {
 
 #[test]
 fn bars_begin_at_0_and_long_names_go_on_in_the_next_line() {
-    let svg = with_bars(60.0).svg();
+    let svg = with_bars(85.0).svg();
     let inside = svg
         .split("clip-path=")
         .nth(1)
@@ -219,7 +219,7 @@ fn bars_begin_at_0_and_long_names_go_on_in_the_next_line() {
     for lower in lower {
         assert!((lower - frame).abs() < 0.02, "{lower}, not {frame}");
     }
-    let mut below = with_bars(60.0);
+    let mut below = with_bars(85.0);
     for bar in &mut below.panels[0].bars {
         let end = bar.end;
         bar.end = Point {

@@ -127,6 +127,26 @@ fn they_choose_compare_and_stand_side_by_side() {
 }
 
 #[test]
+fn validation_examples_choose_where_there_are_some() {
+    let sandbox = Sandbox::new();
+    let tiny = sandbox.read("tiny.yaml");
+    let tiny = tiny.replace("test: 100}", "test: 100, validation: 90}");
+    let sweep = "sweep: {grid: {topology: [ring, complete], seed: [1, 2]}}\n";
+    sandbox.write("sweep.yaml", &format!("{tiny}{sweep}"));
+    sandbox.says("run sweep.yaml -q --no-report").ended_with(0);
+    let line = "table runs/tiny --best topology --metric test_accuracy.p10";
+    let said = sandbox.says(line).ended_with(0).out;
+    let note = "best mean of validation_accuracy over seed\n";
+    assert!(said.contains(note), "{said}");
+    let line = "table runs/tiny --by topology --metric own_accuracy";
+    let said = sandbox.says(line).ended_with(2);
+    said.complained_of(&[
+        "`own_accuracy` is not known of each client",
+        "clients: [own, labels]",
+    ]);
+}
+
+#[test]
 fn they_are_drawn_with_words_that_say_what_they_are() {
     let (sandbox, _) = finished();
     for (options, words) in [
@@ -167,8 +187,8 @@ fn those_that_there_are_not_are_refused_with_those_that_there_are() {
             ],
         ),
         (
-            "own_acuracy",
-            ["no figure is called `own_acuracy`", "of label_0_accuracy"],
+            "tets_accuracy",
+            ["no figure is called `tets_accuracy`", "of label_0_accuracy"],
         ),
     ] {
         let said = sandbox.says(&format!("table runs/tiny --by topology --metric {metric}"));
