@@ -1,7 +1,5 @@
 //! A table in words that has the values of a setting side by side.
 
-use serde_json::Value;
-
 use crate::at::At;
 use crate::digits::Digits;
 use crate::error::TableError;
@@ -39,14 +37,21 @@ impl Grid {
         let request = &table.request;
         let column = request.by.iter().position(|name| name == across);
         let column = column.expect("the request was checked");
-        let mut titles: Vec<String> = request.by.clone();
-        titles.remove(column);
+        let wording = &table.wording;
+        let mut settings = request.by.clone();
+        settings.remove(column);
+        let titles = settings.iter().map(|name| wording.name(name).to_owned());
+        let mut titles: Vec<String> = titles.collect();
         let words = titles.len();
         let columns = firsts(table, |row| row.keys[column].clone());
-        titles.extend(columns.iter().map(|row| title(row, column, across)));
+        titles.extend(
+            columns
+                .iter()
+                .map(|row| wording.value_alone(across, &row.keys[column])),
+        );
         let lines = firsts(table, |row| others(row, column));
         let line = |first: &&Row| {
-            let mut cells = others(first, column);
+            let mut cells = wording.values(&settings, &others(first, column));
             let mut best = Vec::new();
             for of_column in &columns {
                 let in_column = |row: &&Row| row.keys[column] == of_column.keys[column];
@@ -91,15 +96,6 @@ fn others(row: &Row, column: usize) -> Vec<String> {
     keys
 }
 
-/// `iid`, or `alpha=0.1`: a number says little by itself.
-fn title(row: &Row, column: usize, across: &str) -> String {
-    let key = &row.keys[column];
-    match row.settings[column] {
-        Value::String(_) => key.clone(),
-        _ => format!("{across}={key}"),
-    }
-}
-
 fn mean(row: &Row, table: &Table) -> String {
     match &row.outcome {
         Outcome::Figure(estimate) => Digits::of(&table.request.metric).mean(estimate.as_ref()),
@@ -120,7 +116,8 @@ fn what(table: &Table) -> String {
         (true, _) => format!("{most} runs"),
         (false, _) => format!("{least} to {most} runs"),
     };
-    format!("{}: the mean of {runs} in each cell", table.request.metric)
+    let metric = table.wording.name(&table.request.metric);
+    format!("{metric}: the mean of {runs} in each cell")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshfold_statistics::Paired;
+use meshfold_statistics::{Paired, holm};
 
 use crate::error::TableError;
 use crate::grouping::{Group, Names};
@@ -40,6 +40,7 @@ pub(crate) fn compare(
         let other = other.filter(|other| other.keys != group.keys);
         row.comparison = other.and_then(|other| paired(group, other, names, request));
     }
+    correct(rows);
     let alone = rows.iter().zip(groups);
     let alone = alone.filter(|(row, _)| row.baseline.is_none());
     let alone: Vec<String> = alone.map(|(_, group)| group.name()).collect();
@@ -49,6 +50,16 @@ pub(crate) fn compare(
             alone.join("; ")
         )
     }))
+}
+
+/// Corrects the p-values of `rows` for their number.
+fn correct(rows: &mut [Row]) {
+    let p_value = |row: &Row| Some(row.comparison?.test?.p_value);
+    let p_values: Vec<f64> = rows.iter().filter_map(p_value).collect();
+    let tested = rows.iter_mut().filter(|row| p_value(row).is_some());
+    for (row, corrected) in tested.zip(holm(&p_values)) {
+        row.corrected = Some(corrected);
+    }
 }
 
 /// The value at `place` that `asked` means.
@@ -166,6 +177,20 @@ mod tests {
             [Some(-230.0), Some(-115.0), None, Some(115.0)]
         );
         assert!(table.notes.is_empty(), "{:?}", table.notes);
+    }
+
+    #[test]
+    fn p_values_are_corrected_for_the_comparisons_that_have_one() {
+        let table = table(&METHODS, &["algorithm", "lam"], ["algorithm", "dsgd"]);
+        let p_value = |row: usize| {
+            let test = table.rows[row].comparison.and_then(|paired| paired.test);
+            test.map(|test| test.p_value)
+        };
+        let p_values = [0, 1, 3].map(|row| p_value(row).unwrap());
+        let corrected = [0, 1, 3].map(|row| table.rows[row].corrected.unwrap());
+        assert_eq!(corrected, meshfold_statistics::holm(&p_values)[..]);
+        assert!(corrected[0] > p_values[0], "{p_values:?}");
+        assert_eq!((p_value(2), table.rows[2].corrected), (None, None));
     }
 
     #[test]

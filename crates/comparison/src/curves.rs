@@ -4,11 +4,12 @@ use meshfold_experiment::results::{Figures, Progress, RecordedRun};
 use meshfold_statistics::Estimate;
 
 use crate::error::TableError;
-use crate::fields::Fields;
 use crate::grouping::{Group, Names, Shown};
-use crate::judged::{Judged, expect_figure};
+use crate::horizontal::Horizontal;
+use crate::judged::{Judged, expect_figure, known_of_clients};
 use crate::loss::Loss;
 use crate::name::Name;
+use crate::naming::{Known, Naming, Wording};
 use crate::notes::{missing, of_other_data};
 use crate::only::{Chosen, Only};
 use crate::series::{Band, Sample, Series};
@@ -23,11 +24,13 @@ pub struct CurveRequest {
     /// Runs are left out unless each of these settings has one of its values.
     pub only: Vec<Only>,
     /// The horizontal axis.
-    pub x: Progress,
+    pub x: Horizontal,
     /// The figure of the vertical axis.
     pub y: String,
     /// What is drawn around the mean.
     pub band: Band,
+    /// The words that stand for settings, values and figures.
+    pub words: Vec<Naming>,
 }
 
 /// Curves about runs.
@@ -41,6 +44,8 @@ pub struct Curves {
     pub loss: Loss,
     /// What a reader must know: which runs are missing or ended early, what has no band.
     pub notes: Vec<String>,
+    /// The words for settings, values and figures.
+    pub(crate) wording: Wording,
 }
 
 /// The curve of one setting.
@@ -77,14 +82,14 @@ impl Curves {
     /// [`TableError`]: a name that stands for nothing or for several things, runs that are not repetitions, figures that
     /// are not there.
     pub fn of(runs: &[RecordedRun], request: &CurveRequest) -> Result<Self, TableError> {
+        let ends = request.band.ends(&request.y);
+        let ends = ends.into_iter().flat_map(|(low, high)| [low, high]);
+        let wanted: Vec<String> = [request.y.clone()].into_iter().chain(ends).collect();
         let mut judged = Vec::new();
         for run in runs {
-            let mut run_judged = Judged::of(run)?;
-            if request.x == Progress::Epochs {
+            let mut run_judged = Judged::of(run, &wanted)?;
+            if request.x == Horizontal::Progress(Progress::Epochs) {
                 add_epochs(run, &mut run_judged.figures);
-            }
-            if request.band == Band::Quantiles {
-                crate::series::add_quantiles(run, &request.y, &mut run_judged.figures)?;
             }
             judged.push(run_judged);
         }
@@ -92,10 +97,16 @@ impl Curves {
         let names = names(&chosen, request)?;
         let judged = &chosen.runs;
         expect_figure(&request.y, judged)?;
-        expect_figure(request.x.figure(), judged)?;
-        let groups = Group::all(judged, &names)?;
+        expect_quantiles(request, judged)?;
+        expect_progress(&request.x, judged)?;
+        let mut groups = Group::all(judged, &names)?;
+        request.x.expect_to_advance(&groups, &names.over)?;
+        let wording = wording(&chosen, &names, request)?;
+        for group in &mut groups {
+            group.call(&wording, &names);
+        }
         let mut notes = of_other_data(&groups, &names.over);
-        let is_known = |run: &Judged| run.measured(&request.y);
+        let is_known = |run: &Judged| run.measured(&request.y) && run.measured(request.x.figure());
         notes.extend(missing(&groups, &names.over, &request.by, is_known));
         let curves = groups.iter().map(|group| {
             notes.extend(ends_early(group, &names.over));
@@ -106,28 +117,43 @@ impl Curves {
         if is_bare {
             notes.push(format!(
                 "a curve of one {} has no interval and is drawn without a band",
-                request.over
+                wording.name(&request.over)
             ));
         }
         Ok(Self {
             curves,
-            keys: keys(&chosen.all, &names.by),
+            keys: chosen.keys(&names.by),
             loss: Loss::of(judged.iter().map(|run| &run.fields)),
             notes,
+            wording,
         })
     }
 }
 
-/// The values of the settings `by` in `runs`, each once.
-fn keys(runs: &[Fields], by: &[Name]) -> Vec<Vec<String>> {
-    let mut keys: Vec<Vec<String>> = Vec::new();
-    for run in runs {
-        let key: Vec<String> = by.iter().map(|name| name.text(run)).collect();
-        if !keys.contains(&key) {
-            keys.push(key);
+/// Requires that one of `runs` measured `x`.
+fn expect_progress(x: &Horizontal, runs: &[Judged]) -> Result<(), TableError> {
+    expect_figure(x.figure(), runs).map_err(|error| match error {
+        TableError::UnknownFigure { written, known, .. } => {
+            TableError::UnknownProgress { written, known }
         }
+        other => other,
+    })
+}
+
+/// Requires that the figure is known of each client, if quantiles of the clients are to be drawn and a run has written what each client has.
+fn expect_quantiles(request: &CurveRequest, runs: &[Judged]) -> Result<(), TableError> {
+    let ends = request.band.ends(&request.y);
+    let Some((low, _)) = ends.filter(|_| request.band == Band::Quantiles) else {
+        return Ok(());
+    };
+    match expect_figure(&low, runs) {
+        Err(TableError::NoClientTable { .. }) => Ok(()),
+        Err(TableError::NoFigureOfClients { .. }) => Err(TableError::NoClients {
+            written: request.y.clone(),
+            known: known_of_clients(runs),
+        }),
+        expected => expected,
     }
-    keys
 }
 
 /// Adds the epochs, which no record holds, to the figures of each evaluation of `run`.
@@ -146,6 +172,15 @@ fn names(chosen: &Chosen, request: &CurveRequest) -> Result<Names, TableError> {
         over: find(&request.over)?,
         best: None,
     })
+}
+
+/// The words that `request` asks for. Values of runs that are not chosen may be named, too.
+fn wording(chosen: &Chosen, names: &Names, request: &CurveRequest) -> Result<Wording, TableError> {
+    let x = request.x.to_string();
+    let figures = [x, request.x.figure().to_owned(), request.y.clone()];
+    let settings: Vec<&Name> = names.by.iter().chain([&names.over]).collect();
+    let known = Known::of(figures.into_iter(), &settings, &chosen.all);
+    Wording::of(&request.words, &known)
 }
 
 /// The runs of the group that are not finished, if some are.

@@ -1,6 +1,6 @@
 //! Why a table cannot be made.
 
-use meshfold_experiment::results::ResultsError;
+use meshfold_experiment::results::{Progress, ResultsError};
 
 use crate::grouping::Shown;
 
@@ -32,14 +32,83 @@ pub enum TableError {
     },
     /// No run recorded a figure of this name.
     #[error(
-        "no figure is called `{written}`; those that there are: {}",
-        list(known)
+        "no figure is called `{written}`; those that there are: {}{}",
+        list(known),
+        of_clients_too(of_clients)
     )]
     UnknownFigure {
         /// What was asked for.
         written: String,
         /// The figures that the runs recorded.
         known: Vec<String>,
+        /// What they recorded of each client.
+        of_clients: Vec<String>,
+    },
+    /// Words are asked for of what is not there.
+    #[error(
+        "--name {written}: it is no setting, figure or value that is shown; settings and figures: {}; values: {}",
+        list(names),
+        list(values)
+    )]
+    UnknownName {
+        /// What was to be named.
+        written: String,
+        /// The settings and figures that are shown.
+        names: Vec<String>,
+        /// The values that are shown.
+        values: Vec<String>,
+    },
+    /// Several words are asked for in place of one name.
+    #[error("--name {written}: it is named twice")]
+    NamedTwice {
+        /// What was to be named.
+        written: String,
+    },
+    /// What curves are to be drawn over is no figure.
+    #[error(
+        "--x {written}: needed {}, or a figure that never decreases along a run, of: {}",
+        measures(),
+        list(known)
+    )]
+    UnknownProgress {
+        /// What was asked for.
+        written: String,
+        /// The figures that the runs recorded.
+        known: Vec<String>,
+    },
+    /// Curves are to be drawn over a figure that does not say how far a run is.
+    #[error(
+        "--x {written}: in the run {run} it falls from {from} to {to} by round {round}, and needed is what never decreases along a \
+         run, such as rounds, bytes or wall_seconds"
+    )]
+    Decreases {
+        /// The figure.
+        written: String,
+        /// The values that tell the run from others.
+        run: String,
+        /// The first round after which the figure is less than before.
+        round: f64,
+        /// What it was before.
+        from: f64,
+        /// What it is then.
+        to: f64,
+    },
+    /// What was recorded of each client is to be summed up in a way that there is not.
+    #[error(
+        "no figure is called `{written}`: of the clients there are .mean, .min, .max, .std, the quantiles .p0 to .p100 and the means \
+         of the worst .worst1 to .worst100, in whole per cents"
+    )]
+    NoFigureOfClients {
+        /// What was asked for.
+        written: String,
+    },
+    /// A figure over the clients is asked for, and no run has written what each client has.
+    #[error(
+        "`{written}` is not known yet: no run has its clients.parquet, which is written when it ends"
+    )]
+    NoClientTable {
+        /// What was asked for.
+        written: String,
     },
     /// Seconds on a network are asked for, and no run describes one.
     #[error("`{written}` is not known, as these runs have no `network`")]
@@ -99,6 +168,26 @@ pub enum TableError {
         /// What was asked for.
         written: String,
     },
+    /// The setting that is to tell panels apart does not tell curves apart.
+    #[error(
+        "--panels {written}: the curves are not told apart by `{written}`; name it in --by, too"
+    )]
+    NoPanels {
+        /// What was asked for.
+        written: String,
+    },
+    /// A setting has too many values for a panel each.
+    #[error(
+        "--panels {written}: it has {count} values, and needed are at most {most}, a panel each; choose among them by --only {written}=..."
+    )]
+    ManyPanels {
+        /// The setting.
+        written: String,
+        /// How many values it has.
+        count: usize,
+        /// The most panels.
+        most: usize,
+    },
     /// Means are to stand side by side, and something else is asked for that has several columns.
     #[error("--across sets means side by side: leave out {other}, or --across")]
     AcrossWith {
@@ -136,11 +225,14 @@ pub enum TableError {
     NothingLeft,
     /// A figure that is not recorded for each client.
     #[error(
-        "`{written}` is not known of each client: quantiles of clients are drawn for test_accuracy and test_loss"
+        "`{written}` is not known of each client; what is: {}; `evaluate: {{clients: [own, labels]}}` records more",
+        list(known)
     )]
     NoClients {
         /// The figure.
         written: String,
+        /// The figures that are known of each client.
+        known: Vec<String>,
     },
     /// The records of a run cannot be read.
     #[error(transparent)]
@@ -153,6 +245,22 @@ fn remedy(shown: Shown) -> &'static str {
         Shown::Row => "name it in --by, --over or --best",
         Shown::Curve => "name it in --by or --over, or choose one of its values by --only",
     }
+}
+
+/// The figures over the clients that no record lists.
+fn of_clients_too(of_clients: &[String]) -> String {
+    match of_clients.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; and of {} the quantiles .p0 to .p100 of the clients and the means of the worst, .worst1 to .worst100",
+            list(of_clients)
+        ),
+    }
+}
+
+/// The measures of progress.
+fn measures() -> String {
+    Progress::ALL.map(Progress::name).join(", ")
 }
 
 fn list(names: &[String]) -> String {

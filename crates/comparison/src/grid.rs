@@ -2,7 +2,6 @@
 
 use meshfold_experiment::results::more_is_better;
 use meshfold_figure::bytes_unit;
-use meshfold_statistics::Paired;
 
 use crate::digits::Digits;
 use crate::fields::ABSENT;
@@ -43,29 +42,32 @@ impl Grid {
 
     /// A row for each row of `table`.
     fn long(table: &Table) -> Self {
-        let request = &table.request;
-        let mut titles: Vec<String> = request.by.iter().chain(&request.best).cloned().collect();
+        let (request, wording) = (&table.request, &table.wording);
+        let settings = request.by.iter().chain(&request.best);
+        let mut titles: Vec<String> = settings.map(|name| wording.name(name).to_owned()).collect();
         let words = titles.len();
         let costs = Costs::of(table);
         titles.extend(match &costs {
             Some(costs) => costs.titles(),
-            None => ["n", request.metric.as_str(), "sd"]
+            None => ["n", wording.name(&request.metric), "sd"]
                 .map(str::to_owned)
                 .to_vec(),
         });
-        if let Some((_, value)) = &request.compare {
-            titles.extend([
-                format!("minus {value}"),
-                "effect".to_owned(),
-                "p".to_owned(),
-            ]);
+        if let Some((field, value)) = &request.compare {
+            let value = wording.value(field, value);
+            let p = match comparisons(table) {
+                0 | 1 => "p",
+                _ => "p (Holm)",
+            };
+            let titles_of_it = [&format!("minus {value}"), "effect", p];
+            titles.extend(titles_of_it.map(str::to_owned));
         }
         let digits = Digits::of(&request.metric);
         let with_comparison = request.compare.is_some();
         let rows = table.rows.iter().map(|row| {
-            let mut cells = cells(row, costs.as_ref(), digits);
+            let mut cells = cells(row, table, costs.as_ref(), digits);
             if with_comparison {
-                cells.extend(comparison(row.comparison.as_ref(), digits));
+                cells.extend(comparison(row, digits));
             }
             let mean = is_best(row, table).then_some(words + 1);
             GridRow {
@@ -135,7 +137,8 @@ impl Costs {
 
 /// The notes of `table`, and what the signs in its `rows` mean.
 pub(crate) fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
-    let over = &table.request.over;
+    let wording = &table.wording;
+    let over = wording.name(&table.request.over);
     let mut notes = table.notes.clone();
     let mut cells = rows.iter().flat_map(|row| &row.cells);
     if cells.any(|cell| cell.contains('±')) {
@@ -144,16 +147,34 @@ pub(crate) fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
         ));
     }
     if let Some((field, value)) = &table.request.compare {
+        let p = match comparisons(table) {
+            0 | 1 => {
+                "p: paired t test, two-sided, not corrected for several comparisons".to_owned()
+            }
+            count => format!(
+                "p (Holm): paired t test, two-sided, corrected by Holm's method for the {count} comparisons that have one"
+            ),
+        };
+        let (field, value) = (wording.name(field), wording.value(field, value));
         notes.push(format!(
             "minus {value}: mean difference to the row with {field}={value} over the same {over}; effect: Cohen's d of the \
-             pairs; p: paired t test, two-sided, not corrected for several comparisons"
+             pairs; {p}"
         ));
     }
     notes
 }
 
-fn cells(row: &Row, costs: Option<&Costs>, digits: Digits) -> Vec<String> {
-    let mut cells: Vec<String> = row.keys.iter().chain(&row.chosen).cloned().collect();
+/// How many rows have a p-value.
+fn comparisons(table: &Table) -> usize {
+    let rows = table.rows.iter();
+    rows.filter(|row| row.corrected.is_some()).count()
+}
+
+fn cells(row: &Row, table: &Table, costs: Option<&Costs>, digits: Digits) -> Vec<String> {
+    let (request, wording) = (&table.request, &table.wording);
+    let mut cells = wording.values(&request.by, &row.keys);
+    let chosen = request.best.iter().zip(&row.chosen);
+    cells.extend(chosen.map(|(best, value)| wording.value(best, value).to_owned()));
     match (&row.outcome, costs) {
         (Outcome::Target(reaching), Some(costs)) => cells.extend(costs.cells(reaching)),
         (Outcome::Target(_), None) => {}
@@ -168,15 +189,17 @@ fn cells(row: &Row, costs: Option<&Costs>, digits: Digits) -> Vec<String> {
     cells
 }
 
-fn comparison(paired: Option<&Paired>, digits: Digits) -> [String; 3] {
+fn comparison(row: &Row, digits: Digits) -> [String; 3] {
+    let paired = row.comparison.as_ref();
     let test = paired.and_then(|paired| paired.test);
     [
         digits.mean(paired.map(|paired| &paired.difference)),
         test.map_or_else(dash, |test| format!("{:.2}", test.effect)),
-        test.map_or_else(dash, |test| match test.p_value < 0.001 {
-            true => "< 0.001".to_owned(),
-            false => format!("{:.3}", test.p_value),
-        }),
+        row.corrected
+            .map_or_else(dash, |p_value| match p_value < 0.001 {
+                true => "< 0.001".to_owned(),
+                false => format!("{p_value:.3}"),
+            }),
     ]
 }
 
@@ -260,6 +283,46 @@ mod tests {
         assert_eq!(bold(&rows_of(&RUNS, compared)), [true, false, false, true]);
         let alone = rows_of(&RUNS[..1], by(&["topology", "partition"]));
         assert_eq!(bold(&alone), [false]);
+    }
+
+    #[test]
+    fn several_p_values_are_corrected_and_one_is_not() {
+        let runs = |topologies: &[&'static str]| -> Vec<Judged> {
+            let accuracies = [0.5, 0.75, 0.625];
+            let of = |(place, topology): (usize, &&str)| {
+                let settings = |seed: usize| format!("{{seed: {seed}, topology: {topology}}}");
+                let run = |seed: usize| {
+                    let accuracy = accuracies[seed] + 0.01 * (place * (seed + 1)) as f64;
+                    Judged::finished(&settings(seed), &[&[("test_accuracy", accuracy)]])
+                };
+                [run(0), run(1), run(2)]
+            };
+            topologies.iter().enumerate().flat_map(of).collect()
+        };
+        let grid = |topologies: &[&'static str]| {
+            let request = Request {
+                compare: Some(("topology".to_owned(), "ring".to_owned())),
+                ..by(&["topology"])
+            };
+            Grid::of(&Table::about(runs(topologies), request).unwrap())
+        };
+        let (one, two) = (grid(&["ring", "star"]), grid(&["ring", "star", "grid"]));
+        let title = |grid: &Grid| grid.titles.last().cloned().unwrap();
+        assert_eq!(
+            (title(&one), title(&two)),
+            ("p".to_owned(), "p (Holm)".to_owned())
+        );
+        assert!(
+            one.notes
+                .last()
+                .unwrap()
+                .ends_with("not corrected for several comparisons")
+        );
+        let note = "corrected by Holm's method for the 2 comparisons that have one";
+        assert!(two.notes.last().unwrap().ends_with(note), "{:?}", two.notes);
+        // Both rows differ from the first alike, so their p-values are equal, and are doubled.
+        let p_value = |grid: &Grid| grid.rows[1].cells.last().unwrap().parse::<f64>().unwrap();
+        assert!((p_value(&two) - 2.0 * p_value(&one)).abs() < 0.002);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::error::TableError;
 use crate::fields::{Fields, differing};
 use crate::judged::Judged;
 use crate::name::Name;
+use crate::naming::Wording;
 
 /// What runs that repeat each other become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(crate) struct Group<'a> {
     /// The value of the setting in `best`.
     pub(crate) chosen: Option<String>,
     pub(crate) runs: Vec<&'a Judged>,
+    /// What a reader calls it, if words were asked for.
+    called: Option<String>,
 }
 
 impl std::fmt::Display for Shown {
@@ -60,6 +63,7 @@ impl<'a> Group<'a> {
                     keys,
                     chosen,
                     runs: vec![run],
+                    called: None,
                 }),
             }
         }
@@ -97,8 +101,20 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
+    /// Calls the group by the words for its values of the settings `names`.
+    pub(crate) fn call(&mut self, wording: &Wording, names: &Names) {
+        let settings = names.by.iter().chain(&names.best);
+        let settings: Vec<String> = settings.map(|name| name.written.clone()).collect();
+        let values: Vec<String> = self.keys.iter().chain(&self.chosen).cloned().collect();
+        let words = wording.values(&settings, &values);
+        self.called = (!words.is_empty()).then(|| words.join(", "));
+    }
+
     /// The row in words.
     pub(crate) fn name(&self) -> String {
+        if let Some(called) = &self.called {
+            return called.clone();
+        }
         let parts: Vec<&str> = self
             .keys
             .iter()

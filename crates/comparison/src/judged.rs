@@ -1,8 +1,12 @@
 //! One run, with the numbers that a table takes of it.
 
+use std::collections::BTreeSet;
+
 use meshfold_experiment::results::{Figures, Progress, RecordedRun, reaches};
 
 use crate::at::At;
+use crate::client_figure::{ClientFigure, add_client_figures};
+use crate::combined_columns::label;
 use crate::error::TableError;
 use crate::fields::Fields;
 
@@ -16,13 +20,19 @@ pub(crate) struct Judged {
     pub(crate) ends_on_other_examples: bool,
     /// What identifies its training and its test examples, if it was recorded.
     pub(crate) examples: Option<[String; 2]>,
+    /// What is known of each client, if a figure over the clients was asked for.
+    pub(crate) of_clients: Vec<String>,
 }
 
 impl Judged {
-    pub(crate) fn of(run: &RecordedRun) -> Result<Self, TableError> {
+    /// `run` with the figures of `metrics.jsonl`, and with those of `wanted` that are figures over its clients.
+    pub(crate) fn of(run: &RecordedRun, wanted: &[String]) -> Result<Self, TableError> {
+        let mut figures = run.figures()?;
+        let of_clients = add_client_figures(run, wanted, &mut figures)?;
         Ok(Self {
             fields: Fields::of(&run.settings),
-            figures: run.figures()?,
+            figures,
+            of_clients,
             is_finished: run.is_finished,
             ends_on_other_examples: run.ends_on_other_examples(),
             examples: run.examples(),
@@ -74,32 +84,63 @@ impl Judged {
             is_finished: true,
             ends_on_other_examples: false,
             examples: None,
+            of_clients: Vec::new(),
         }
     }
 }
 
 /// Whether the figure called `metric` depends on the test examples that models are judged on.
-fn is_of_test_examples(metric: &str) -> bool {
-    metric.starts_with("test_") || metric == "mean_model_accuracy"
+pub(crate) fn is_of_test_examples(metric: &str) -> bool {
+    let starts = [
+        "test_",
+        "mean_model_accuracy",
+        "own_labels_accuracy",
+        "label_",
+    ];
+    starts.iter().any(|start| metric.starts_with(start))
 }
 
 /// Requires that one of `runs` measured `metric`.
 pub(crate) fn expect_figure(metric: &str, runs: &[Judged]) -> Result<(), TableError> {
-    let names = || {
-        runs.iter()
-            .flat_map(|run| run.figures.iter().flat_map(|figures| figures.keys()))
-    };
-    if names().any(|name| name == metric) {
-        return Ok(());
+    match runs.iter().any(|run| run.measured(metric)) {
+        true => Ok(()),
+        false => Err(not_measured(metric, runs)),
     }
+}
+
+/// What some of `runs` know of each client, if that was looked up.
+pub(crate) fn known_of_clients(runs: &[Judged]) -> Vec<String> {
+    let known: BTreeSet<&String> = runs.iter().flat_map(|run| &run.of_clients).collect();
+    known.into_iter().cloned().collect()
+}
+
+/// Why none of `runs` has the figure called `metric`.
+fn not_measured(metric: &str, runs: &[Judged]) -> TableError {
+    let written = metric.to_owned();
     if metric == Progress::Seconds.figure() {
-        return Err(TableError::NoNetwork {
-            written: metric.to_owned(),
-        });
+        return TableError::NoNetwork { written };
     }
-    let known: std::collections::BTreeSet<&String> = names().collect();
-    Err(TableError::UnknownFigure {
-        written: metric.to_owned(),
+    let of_clients = known_of_clients(runs);
+    let of = metric.split_once('.').map_or(metric, |(of, _)| of);
+    let figure = ClientFigure::parse(metric);
+    if of_clients.iter().any(|name| name == of) && figure.is_none() {
+        return TableError::NoFigureOfClients { written };
+    }
+    let may_be_recorded = |of: &str| of.starts_with("own_") || label(of).is_some();
+    if figure.is_some_and(|figure| figure.is_of_clients_alone() || may_be_recorded(figure.of)) {
+        return match of_clients.is_empty() {
+            true => TableError::NoClientTable { written },
+            false => TableError::NoClients {
+                written: of.to_owned(),
+                known: of_clients,
+            },
+        };
+    }
+    let names = runs.iter().flat_map(|run| &run.figures);
+    let known: BTreeSet<&String> = names.flat_map(|figures| figures.keys()).collect();
+    TableError::UnknownFigure {
+        written,
         known: known.into_iter().cloned().collect(),
-    })
+        of_clients,
+    }
 }

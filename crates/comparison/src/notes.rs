@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::at::At;
+use crate::client_figure::ClientFigure;
 use crate::grouping::Group;
-use crate::judged::Judged;
+use crate::judged::{Judged, is_of_test_examples};
 use crate::name::Name;
+use crate::naming::Wording;
 use crate::request::Request;
 
 /// All notes of a table: `candidates` are the groups that `groups`, the rows, were chosen from by the figure `on`.
@@ -15,9 +17,11 @@ pub(crate) fn notes(
     over: &Name,
     on: &str,
     request: &Request,
+    wording: &Wording,
 ) -> Vec<String> {
-    let mut notes: Vec<String> = choice(request, on).into_iter().collect();
-    notes.extend(together(unequal(candidates, over, on, request)));
+    let mut notes: Vec<String> = choice(request, on, wording).into_iter().collect();
+    notes.extend(of_clients(request, on, wording));
+    notes.extend(together(unequal(candidates, over, on, request, wording)));
     notes.extend(of_other_data(candidates, over));
     let is_known = |run: &Judged| match request.at {
         At::Target(target) => run.knows_reaching(&request.metric, target),
@@ -85,23 +89,45 @@ fn together(notes: Vec<OfRow>) -> Vec<String> {
 }
 
 /// How the best value was chosen, if one was.
-fn choice(request: &Request, on: &str) -> Option<String> {
-    let best = request.best.as_ref()?;
-    let over = &request.over;
-    let figure = on.replace('_', " ");
-    let caution = match on.starts_with("test") || on.starts_with("mean_model") {
+fn choice(request: &Request, on: &str, wording: &Wording) -> Option<String> {
+    let best = wording.name(request.best.as_ref()?);
+    let over = wording.name(&request.over);
+    let figure = wording
+        .asked_for(on)
+        .map_or_else(|| on.replace('_', " "), str::to_owned);
+    let caution = match is_of_test_examples(on) {
         true => format!(
             " (chosen by {figure}, so the same test examples chose the setting and measure it)"
         ),
         false => String::new(),
     };
     Some(format!(
-        "{best} is the value with the best mean of {on} over {over}{caution}"
+        "{best} is the value with the best mean of {} over {over}{caution}",
+        wording.name(on)
     ))
 }
 
+/// What the figures over the clients mean, if there are any.
+fn of_clients(request: &Request, on: &str, wording: &Wording) -> Vec<String> {
+    let mut figures = vec![request.metric.as_str()];
+    if request.best.is_some() && on != request.metric {
+        figures.push(on);
+    }
+    let say = |name: &&str| {
+        let meaning = ClientFigure::parse(name)?.meaning()?;
+        Some(format!("{}: {meaning} of each run", wording.name(name)))
+    };
+    figures.iter().filter_map(say).collect()
+}
+
 /// For each row whose candidates for `best` were measured under different numbers of `over`: the number of each.
-fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -> Vec<OfRow> {
+fn unequal(
+    candidates: &[Group<'_>],
+    over: &Name,
+    on: &str,
+    request: &Request,
+    wording: &Wording,
+) -> Vec<OfRow> {
     let Some(best) = &request.best else {
         return Vec::new();
     };
@@ -110,18 +136,19 @@ fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -
         let tried = candidates.iter().filter(|group| group.keys == keys);
         let say = |group: &Group<'_>| {
             let value = group.chosen.as_deref().unwrap_or_default();
-            format!("{value}: {}", count(group))
+            format!("{}: {}", wording.value(best, value), count(group))
         };
         let least = tried.clone().map(count).min();
         let is_equal = least == tried.clone().map(count).max();
         (!is_equal).then(|| {
             let row = match keys.is_empty() {
                 true => "all runs".to_owned(),
-                false => keys.join(", "),
+                false => wording.values(&request.by, keys).join(", "),
             };
             let counts: Vec<String> = tried.map(say).collect();
             let what = format!(
-                "the values of {best} do not have the same number of runs over {} ({})",
+                "the values of {} do not have the same number of runs over {} ({})",
+                wording.name(best),
                 over.written,
                 counts.join(", ")
             );

@@ -98,6 +98,18 @@ impl Chosen {
         Ok(Self { runs, all })
     }
 
+    /// The values of the settings `by` in all runs, each once.
+    pub(crate) fn keys(&self, by: &[Name]) -> Vec<Vec<String>> {
+        let mut keys: Vec<Vec<String>> = Vec::new();
+        for run in &self.all {
+            let key: Vec<String> = by.iter().map(|name| name.text(run)).collect();
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
     /// The setting that is called `written` in all runs, so that values are called the same whichever are chosen. A name that
     /// may be several settings there may be one in the chosen runs.
     pub(crate) fn name(&self, written: &str) -> Result<Name, TableError> {

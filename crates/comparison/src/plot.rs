@@ -1,22 +1,32 @@
 //! Curves of runs as a figure for print.
 
-use meshfold_experiment::results::{FigureKind, RecordedRun};
+use meshfold_experiment::results::RecordedRun;
 use meshfold_figure::{
-    Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit,
+    Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit, columns,
 };
 
+use crate::at::At;
 use crate::curves::{CurvePoint, CurveRequest, Curves, MeanCurve};
 use crate::error::TableError;
+use crate::figure_words::{of_figure, of_progress};
 use crate::loss::Loss;
+use crate::naming::Wording;
+use crate::panels::{Panels, title};
 
 /// What a plot is to show, and how.
 #[derive(Clone, Debug)]
 pub struct PlotRequest {
     /// Which curves.
     pub curves: CurveRequest,
+    /// Where runs are judged, if the figure is to show bars and no curves: a group for each value of the first setting of `by`, and a bar
+    /// for each of the others.
+    pub bars: Option<At>,
+    /// The setting whose values have a panel each.
+    pub panels: Option<String>,
     /// Width of the page in millimetres; a column of a paper has about 85.
     pub width: f64,
-    /// Height of the page in millimetres; .72 of the width, at most 90, if absent.
+    /// Height of the page in millimetres; if absent .72 of the width, at most 90, and with panels .75 of the width of a panel for each
+    /// row of them, with 14 for the words.
     pub height: Option<f64>,
     /// Height of the letters in points.
     pub font_size: f64,
@@ -70,8 +80,23 @@ pub enum PlotError {
         /// Where it was to begin.
         from: f64,
     },
-    /// The part of an axis that was asked for has no curve.
-    #[error("{axis} limits {from},{to}: no curve is there, as they go from {low} to {high}")]
+    /// There are more bars than fit on the page.
+    #[error(
+        "{count} bars do not fit side by side on {width:.0} mm: give more width, or choose among the values by --only"
+    )]
+    Bars {
+        /// How many places for bars a panel has.
+        count: usize,
+        /// The width of the page in millimetres.
+        width: f64,
+    },
+    /// Bars are asked for where runs reach a target, which has no figure.
+    #[error(
+        "bars show a figure at a place: found target=, needed round=, steps=, examples=, bytes= or seconds="
+    )]
+    Target,
+    /// The part of an axis that was asked for has no curve, and no end of a bar.
+    #[error("{axis} limits {from},{to}: nothing is drawn there, as values go from {low} to {high}")]
     Empty {
         /// `x` or `y`.
         axis: &'static str,
@@ -92,20 +117,33 @@ impl Plot {
     /// # Errors
     /// [`PlotError`] if a name stands for nothing, the page is too small or the limits leave nothing to draw.
     pub fn of(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
-        let size = page(request)?;
+        if let Some(at) = &request.bars {
+            return Self::of_bars(runs, request, at);
+        }
         let curves = Curves::of(runs, &request.curves)?;
-        let [x, y] = axes(request, curves.loss)?;
-        let drawn_keys = curves.curves.iter().map(|curve| curve.keys.clone());
-        let drawn_keys: Vec<Vec<String>> = drawn_keys.collect();
-        let (legend, styles) = Legend::among(&request.curves.by, &curves.keys, &drawn_keys);
+        let (by, wording) = (&request.curves.by, &curves.wording);
+        let keys: Vec<Vec<String>> = curves
+            .curves
+            .iter()
+            .map(|curve| curve.keys.clone())
+            .collect();
+        let panels = Panels::of(&keys, request, wording)?;
+        let size = page(request, panels.count())?;
+        let [x, y] = axes(request, &curves)?;
+        let words = |keys: &Vec<String>| panels.without(wording.values(by, keys));
+        let [all, drawn_keys] =
+            [&curves.keys, &keys].map(|keys| keys.iter().map(words).collect::<Vec<_>>());
+        let titles = panels.without(by.iter().map(|name| title(name, wording)).collect());
+        let (legend, styles) = Legend::among(&titles, &all, &drawn_keys);
         let repeating: Vec<String> = legend.iter().filter_map(repeats).collect();
+        let drawn = curves.curves.iter().zip(styles).map(drawn);
         let figure = Figure {
             size,
             font_size: request.font_size,
             x,
             y,
             legend,
-            curves: curves.curves.iter().zip(styles).map(drawn).collect(),
+            panels: panels.filled(drawn.collect(), |panel, curve| panel.curves.push(curve)),
         };
         expect_within(&figure)?;
         Ok(Self {
@@ -115,11 +153,16 @@ impl Plot {
     }
 }
 
-/// The size of the page.
-fn page(request: &PlotRequest) -> Result<Size, PlotError> {
-    let width = request.width;
-    let height = request.height.unwrap_or((0.72 * width).min(90.0));
-    let (size, letters) = (Size::millimetres(width, height), request.font_size);
+/// The size of the page with so many panels.
+pub(crate) fn page(request: &PlotRequest, panels: usize) -> Result<Size, PlotError> {
+    let (width, letters) = (request.width, request.font_size);
+    let beside = columns(panels, Size::millimetres(width, width).width, letters);
+    let usual = match panels {
+        0 | 1 => (0.72 * width).min(90.0),
+        _ => 0.75 * width / beside as f64 * panels.div_ceil(beside) as f64 + 14.0,
+    };
+    let height = request.height.unwrap_or(usual);
+    let size = Size::millimetres(width, height);
     match size.width >= 15.0 * letters && size.height >= 10.0 * letters {
         true => Ok(size),
         false => Err(PlotError::Page {
@@ -130,11 +173,25 @@ fn page(request: &PlotRequest) -> Result<Size, PlotError> {
     }
 }
 
-fn axes(request: &PlotRequest, loss: Loss) -> Result<[Axis; 2], PlotError> {
-    let x = request.curves.x;
-    let x = axis(x.title().to_owned(), unit(x.figure(), loss), request.x)?;
-    let (title, unit) = measured(&request.curves.y, loss);
-    Ok([x, axis(title, unit, request.y)?])
+fn axes(request: &PlotRequest, curves: &Curves) -> Result<[Axis; 2], PlotError> {
+    let x = &request.curves.x;
+    let words = |name: &str| curves.wording.asked_for(name).map(str::to_owned);
+    let x_words = words(&x.to_string()).or_else(|| words(x.figure()));
+    let (title, unit) = of_progress(x, curves.loss);
+    let horizontal = axis(x_words.unwrap_or(title), unit, request.x)?;
+    Ok([horizontal, vertical(request, &curves.wording, curves.loss)?])
+}
+
+/// The axis of the figure that is drawn.
+pub(crate) fn vertical(
+    request: &PlotRequest,
+    wording: &Wording,
+    loss: Loss,
+) -> Result<Axis, PlotError> {
+    let name = &request.curves.y;
+    let (title, unit) = of_figure(name, loss);
+    let words = wording.asked_for(name).map(str::to_owned);
+    axis(words.unwrap_or(title), unit, request.y)
 }
 
 fn axis(title: String, unit: Unit, request: AxisRequest) -> Result<Axis, PlotError> {
@@ -152,15 +209,19 @@ fn axis(title: String, unit: Unit, request: AxisRequest) -> Result<Axis, PlotErr
                 false => Scale::Linear,
             },
             limits,
+            names: Vec::new(),
         }),
     }
 }
 
-/// Requires that some curve reaches the part of each axis that was asked for.
-fn expect_within(figure: &Figure) -> Result<(), PlotError> {
-    let points = || figure.curves.iter().flat_map(|curve| &curve.points);
+/// Requires that some curve or bar reaches the part of each axis that was asked for.
+pub(crate) fn expect_within(figure: &Figure) -> Result<(), PlotError> {
+    let curves = || figure.panels.iter().flat_map(|panel| &panel.curves);
+    let points = || curves().flat_map(|curve| &curve.points);
+    let bars = figure.panels.iter().flat_map(|panel| &panel.bars);
     let xs: Vec<f64> = points().map(|point| point.x).collect();
-    let ys: Vec<f64> = points().map(|point| point.y).collect();
+    let ys = points().map(|point| point.y);
+    let ys: Vec<f64> = ys.chain(bars.map(|bar| bar.end.y)).collect();
     for (name, axis, values) in [("x", &figure.x, xs), ("y", &figure.y, ys)] {
         let (low, high) = (
             values.iter().copied().fold(f64::INFINITY, f64::min),
@@ -182,33 +243,8 @@ fn expect_within(figure: &Figure) -> Result<(), PlotError> {
     Ok(())
 }
 
-/// The words for a figure of `metrics.jsonl`, and its unit in runs with this `loss`.
-fn measured(name: &str, loss: Loss) -> (String, Unit) {
-    let name_of_it = name.strip_prefix("own.").unwrap_or(name);
-    let words = name_of_it.replace(['_', '.'], " ");
-    let mut letters = words.chars();
-    let title = letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    });
-    (title, unit(name, loss))
-}
-
-fn unit(name: &str, loss: Loss) -> Unit {
-    match FigureKind::of(name) {
-        FigureKind::Share => Unit::Share,
-        FigureKind::Nats => match loss {
-            Loss::CrossEntropy => Unit::Of("nats"),
-            Loss::SquaredError => Unit::Of("½ squared error"),
-            Loss::Various => Unit::Number,
-        },
-        FigureKind::Bytes => Unit::Bytes,
-        FigureKind::Seconds => Unit::Of("s"),
-        FigureKind::Number => Unit::Number,
-    }
-}
-
 /// Says that colours or dashes repeat, if they do.
-fn repeats(legend: &Legend) -> Option<String> {
+pub(crate) fn repeats(legend: &Legend) -> Option<String> {
     let count = legend.keys.len();
     let is_coloured = legend
         .keys

@@ -62,6 +62,7 @@ fn record(row: &Row, table: &Table) -> Map<String, Value> {
     }
     if request.compare.is_some() {
         put_comparison(&mut record, row.comparison.as_ref());
+        record.insert("p_value_holm".to_owned(), row.corrected.into());
     }
     record
 }

@@ -1,6 +1,7 @@
 //! What a table is to show.
 
 use crate::at::At;
+use crate::naming::Naming;
 use crate::only::Only;
 
 /// What a table is to show. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
@@ -26,6 +27,8 @@ pub struct Request {
     pub compare: Option<(String, String)>,
     /// A setting of `by` whose values stand side by side in a [`Grid`](crate::Grid), each with its mean alone.
     pub across: Option<String>,
+    /// The words that stand for settings, values and figures in a [`Grid`](crate::Grid).
+    pub words: Vec<Naming>,
 }
 
 impl Request {
@@ -41,6 +44,7 @@ impl Request {
             metric: "test_accuracy".to_owned(),
             compare: None,
             across: None,
+            words: Vec::new(),
         }
     }
 }

@@ -1,9 +1,6 @@
 //! The course of one run: a figure at each of its evaluations.
 
-use meshfold_experiment::results::{ClientScore, Figures, RecordedRun};
-use meshfold_statistics::middles_by_key;
-
-use crate::error::TableError;
+use meshfold_experiment::results::Figures;
 
 /// What is drawn around the mean of a curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +14,18 @@ pub enum Band {
     Range,
     /// Nothing.
     None,
+}
+
+impl Band {
+    /// The figures of the clients at its ends, around the figure `y`.
+    pub(crate) fn ends(self, y: &str) -> Option<(String, String)> {
+        let (low, high) = match self {
+            Self::Quantiles => ("p5", "p95"),
+            Self::Range => ("min", "max"),
+            Self::Interval | Self::None => return None,
+        };
+        Some((format!("{y}.{low}"), format!("{y}.{high}")))
+    }
 }
 
 /// A figure, and how it spreads over the clients.
@@ -34,12 +43,7 @@ pub(crate) struct Series(Vec<(f64, Sample)>);
 impl Series {
     /// The figure `y` of each evaluation that has it and `x`. Of evaluations at the same `x` the last counts.
     pub(crate) fn of(evaluations: &[Figures], x: &str, y: &str, band: Band) -> Self {
-        let (low, high) = match band {
-            Band::Quantiles => ("q05", "q95"),
-            Band::Range => ("min", "max"),
-            Band::Interval | Band::None => ("", ""),
-        };
-        let (low, high) = (format!("{y}.{low}"), format!("{y}.{high}"));
+        let (low, high) = band.ends(y).unwrap_or_default();
         let mut samples: Vec<(f64, Sample)> = Vec::new();
         for figures in evaluations {
             let (Some(&x), Some(&value)) = (figures.get(x), figures.get(y)) else {
@@ -91,37 +95,6 @@ impl Series {
             high: between(before.high, after.high),
         })
     }
-}
-
-/// Adds the 5 % and 95 % quantiles of the clients as `y.q05` and `y.q95` to the figures of each evaluation.
-///
-/// # Errors
-/// [`TableError::NoClients`] for figures that are not known of each client, and what stands in the way of reading them.
-pub(crate) fn add_quantiles(
-    run: &RecordedRun,
-    y: &str,
-    evaluations: &mut [Figures],
-) -> Result<(), TableError> {
-    let scores = run.client_scores()?;
-    let score = match y {
-        "test_accuracy" => |client: &ClientScore| client.accuracy,
-        "test_loss" => |client: &ClientScore| client.loss,
-        _ if scores.is_empty() => return Ok(()),
-        _ => {
-            return Err(TableError::NoClients {
-                written: y.to_owned(),
-            });
-        }
-    };
-    let middles = middles_by_key(scores.iter().map(|client| (client.round, score(client))));
-    for figures in evaluations {
-        let round = figures.get("round").map(|round| *round as i64);
-        if let Some(middle) = round.and_then(|round| middles.get(&round)) {
-            figures.insert(format!("{y}.q05"), middle.low);
-            figures.insert(format!("{y}.q95"), middle.high);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -7,12 +7,15 @@ use serde_json::Value;
 use crate::across::expect_across;
 use crate::at::At;
 use crate::baseline::compare;
+use crate::client_figure::ClientFigure;
 use crate::difference::short;
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
 use crate::grouping::{Group, Names, Shown, best_of};
 use crate::judged::{Judged, expect_figure};
+use crate::loss::Loss;
 use crate::name::Name;
+use crate::naming::{Known, Wording};
 use crate::notes::notes;
 use crate::only::Chosen;
 use crate::request::Request;
@@ -26,6 +29,12 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// What a reader must know: how a value was chosen, what is missing.
     pub notes: Vec<String>,
+    /// The words for settings, values and figures.
+    pub(crate) wording: Wording,
+    /// The values of the settings in `by` of all runs, also of those that `only` leaves out, each once.
+    pub(crate) keys: Vec<Vec<String>>,
+    /// What the losses of the runs are.
+    pub(crate) loss: Loss,
 }
 
 /// What the runs of one setting say.
@@ -43,6 +52,8 @@ pub struct Row {
     pub baseline: Option<usize>,
     /// This row less the row compared with, over what both have.
     pub comparison: Option<Paired>,
+    /// The p-value of the comparison, corrected by Holm's method for all comparisons of the table that have one.
+    pub corrected: Option<f64>,
 }
 
 /// The result of the runs of a row.
@@ -106,28 +117,37 @@ impl Table {
     /// # Errors
     /// [`TableError`]: a name that stands for nothing or for several things, or runs that are not repetitions.
     pub fn of(runs: &[RecordedRun], request: Request) -> Result<Self, TableError> {
-        let runs = runs.iter().map(Judged::of).collect::<Result<_, _>>()?;
-        Self::about(runs, request)
+        let wanted: Vec<String> = [&request.metric]
+            .into_iter()
+            .chain(&request.on)
+            .cloned()
+            .collect();
+        let judged = runs.iter().map(|run| Judged::of(run, &wanted));
+        Self::about(judged.collect::<Result<_, _>>()?, request)
     }
 
     /// As [`Table::of`], of runs that have been read.
     pub(crate) fn about(runs: Vec<Judged>, request: Request) -> Result<Self, TableError> {
         let chosen = Chosen::of(runs, &request.only)?;
         let names = names(&chosen, &request)?;
-        let runs = chosen.runs;
+        let runs = &chosen.runs;
         if request.best.as_ref() == Some(&request.over) {
             return Err(TableError::BestOfRepetitions {
                 written: request.over,
             });
         }
-        expect_figure(&request.metric, &runs)?;
-        let on = &deciding(&request, &runs);
-        expect_figure(on, &runs)?;
-        expect_place(&request, &runs)?;
+        expect_figure(&request.metric, runs)?;
+        let on = &deciding(&request, runs);
+        expect_figure(on, runs)?;
+        expect_place(&request, runs)?;
         expect_across(&request)?;
-        let candidates = Group::all(&runs, &names)?;
+        let mut candidates = Group::all(runs, &names)?;
+        let wording = wording(&chosen, &names, on, &request)?;
+        for group in &mut candidates {
+            group.call(&wording, &names);
+        }
         let groups = best_of(&candidates, &names.over, on, &request.at);
-        let mut notes = notes(&candidates, &groups, &names.over, on, &request);
+        let mut notes = notes(&candidates, &groups, &names.over, on, &request, &wording);
         let rows = groups.iter().map(|group| row(group, &names, &request));
         let mut rows: Vec<Row> = rows.collect();
         notes.extend(compare(&mut rows, &groups, &names, &request)?);
@@ -135,13 +155,21 @@ impl Table {
             request,
             rows,
             notes,
+            wording,
+            keys: chosen.keys(&names.by),
+            loss: Loss::of(runs.iter().map(|run| &run.fields)),
         })
     }
 }
 
 /// The figure that says which value is best.
 fn deciding(request: &Request, runs: &[Judged]) -> String {
-    let of_test = request.metric.strip_prefix("test_");
+    // Validation examples choose by the mean: what single clients have on them is not recorded.
+    let metric = match ClientFigure::parse(&request.metric) {
+        Some(figure) if figure.is_of_clients_alone() => figure.of,
+        _ => &request.metric,
+    };
+    let of_test = metric.strip_prefix("test_");
     let validation = format!("validation_{}", of_test.unwrap_or("accuracy"));
     let mut begun = runs.iter().filter(|run| !run.figures.is_empty());
     match request.on.as_deref() {
@@ -150,6 +178,20 @@ fn deciding(request: &Request, runs: &[Judged]) -> String {
         None if of_test.is_some() && begun.all(|run| run.measured(&validation)) => validation,
         None => request.metric.clone(),
     }
+}
+
+/// The words that `request` asks for. Values of runs that are not chosen may be named, too.
+fn wording(
+    chosen: &Chosen,
+    names: &Names,
+    on: &str,
+    request: &Request,
+) -> Result<Wording, TableError> {
+    let figures = [request.metric.as_str(), on];
+    let figures = figures.map(str::to_owned).into_iter();
+    let settings = names.by.iter().chain(&names.best);
+    let settings: Vec<&Name> = settings.chain([&names.over]).collect();
+    Wording::of(&request.words, &Known::of(figures, &settings, &chosen.all))
 }
 
 /// Each path as its shortest end that stands for no other path.
@@ -198,6 +240,7 @@ fn row(group: &Group<'_>, names: &Names, request: &Request) -> Row {
         outcome,
         baseline: None,
         comparison: None,
+        corrected: None,
     }
 }
 

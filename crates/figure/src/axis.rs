@@ -11,6 +11,8 @@ pub struct Axis {
     pub scale: Scale,
     /// Where the axis begins and ends; as the curves need it if absent.
     pub limits: Option<[f64; 2]>,
+    /// What is written at 0, 1, 2 and so on in place of numbers; nothing of that if it is empty.
+    pub names: Vec<String>,
 }
 
 /// What the numbers of an axis are.
@@ -144,6 +146,13 @@ impl Axis {
 
     /// At most `most` ticks, or a few more on a logarithmic axis.
     pub(crate) fn ticks(&self, range: &Range, most: usize) -> Vec<Tick> {
+        if !self.names.is_empty() {
+            let tick = |(place, name): (usize, &String)| Tick {
+                value: place as f64,
+                label: name.clone(),
+            };
+            return self.names.iter().enumerate().map(tick).collect();
+        }
         let (divisor, _) = self.written_unit(range);
         match range.scale {
             Scale::Linear => even_ticks(range, divisor, most),
@@ -252,6 +261,7 @@ mod tests {
             unit,
             scale: Scale::Linear,
             limits: None,
+            names: Vec::new(),
         }
     }
 

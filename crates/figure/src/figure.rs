@@ -4,7 +4,7 @@ use crate::axis::Axis;
 use crate::drawing::Size;
 use crate::style::{Legend, Style};
 
-/// Curves over two axes.
+/// Panels of curves or bars over the same two axes.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// Width and height of the page.
@@ -17,8 +17,30 @@ pub struct Figure {
     pub y: Axis,
     /// What colours and dashes stand for; nothing is written if it is empty.
     pub legend: Vec<Legend>,
+    /// Side by side, from left to right and from top to bottom.
+    pub panels: Vec<Panel>,
+}
+
+/// A part of a figure with curves and bars of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// What its curves have in common; nothing is written if it is empty.
+    pub title: String,
     /// The later ones are drawn over the earlier ones.
     pub curves: Vec<Curve>,
+    /// Those of a linear axis begin at 0.
+    pub bars: Vec<Bar>,
+}
+
+impl Panel {
+    /// All curves of a figure in one panel.
+    pub fn whole(curves: Vec<Curve>) -> Self {
+        Self {
+            title: String::new(),
+            curves,
+            bars: Vec::new(),
+        }
+    }
 }
 
 /// A line through points, with a band around it.
@@ -41,4 +63,15 @@ pub struct Point {
     pub low: f64,
     /// Upper end of the band; `y` where there is none.
     pub high: f64,
+}
+
+/// A bar, with an error bar at its end.
+#[derive(Clone, Copy, Debug)]
+pub struct Bar {
+    /// Its colour.
+    pub style: Style,
+    /// The middle of its end; the error bar goes from `low` to `high`.
+    pub end: Point,
+    /// From side to side, on the horizontal axis.
+    pub width: f64,
 }

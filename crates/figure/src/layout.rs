@@ -2,11 +2,13 @@
 
 use crate::axis::{Axis, Range, Scale, Tick};
 use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, Size, Text};
-use crate::figure::{Curve, Figure, Point};
+use crate::figure::{Curve, Figure, Panel, Point};
 use crate::font;
 use crate::legend::{CURVE, Rows};
+use crate::panels::{BELOW_TITLE, Cell, LEAST_HEIGHT, LINE, Sharing, columns, width_of_one};
 
-const INK: Colour = Colour([38; 3]);
+/// The colour of axes, words and error bars.
+pub(crate) const INK: Colour = Colour([38; 3]);
 const GRID: Colour = Colour([226; 3]);
 /// Widths of lines in points.
 const FRAME: f64 = 0.6;
@@ -24,20 +26,12 @@ impl Figure {
         let ranges = self.ranges();
         let legend = Rows::of(&self.legend, self.size.width - 2.0 * EDGE, self.font_size);
         let size = self.page(&ranges, &legend);
-        let frame = self.frame(&ranges, &legend, size);
+        let area = self.area(&ranges, &legend, size);
         let mut shapes = vec![ground(size)];
-        shapes.extend(self.grid(&ranges, frame));
-        let curves = self.curves.iter();
-        let place = |point: Point, value: f64| frame_place(&ranges, frame, point.x, value);
-        let bands = curves
-            .clone()
-            .flat_map(|curve| self.band(curve, ranges.y.low, &place));
-        let lines = curves.flat_map(|curve| self.lines(curve, &place));
-        shapes.push(Shape::Clipped {
-            frame,
-            shapes: bands.chain(lines).collect(),
-        });
-        shapes.extend(self.axes(&ranges, frame));
+        for (panel, cell) in self.panels.iter().zip(self.cells(&ranges, area)) {
+            shapes.extend(self.panel(panel, &cell, &ranges));
+        }
+        shapes.extend(self.headings(&ranges, area));
         let corner = Place {
             x: EDGE,
             y: size.height - EDGE - legend.height(),
@@ -46,61 +40,133 @@ impl Figure {
         Drawing { size, shapes }
     }
 
-    /// The page: as high as was asked for, or higher where a long legend leaves no room for the title of the y-axis.
+    /// A panel with its title, its curves and its axes.
+    fn panel(&self, panel: &Panel, cell: &Cell, ranges: &Ranges) -> Vec<Shape> {
+        let frame = cell.frame;
+        let place = |point: Point, value: f64| frame_place(ranges, frame, point.x, value);
+        let curves = panel.curves.iter();
+        let bands = curves
+            .clone()
+            .flat_map(|curve| self.band(curve, ranges.y.low, &place));
+        let lines = curves.flat_map(|curve| self.lines(curve, &place));
+        let bars = panel.bars.iter();
+        let bars = bars.flat_map(|bar| self.bar(bar, ranges, frame));
+        let inside = Shape::Clipped {
+            frame,
+            shapes: bars.chain(bands).chain(lines).collect(),
+        };
+        let mut shapes = self.title(cell);
+        shapes.extend(self.grid(ranges, frame));
+        shapes.push(inside);
+        shapes.extend(self.axes(ranges, cell));
+        shapes
+    }
+
+    /// The page: as high as was asked for, or higher where a long legend leaves no room for the title of the y-axis, or several
+    /// rows of panels have none for curves.
     fn page(&self, ranges: &Ranges, legend: &Rows) -> Size {
-        let frame = self.frame(ranges, legend, self.size);
+        let area = self.area(ranges, legend, self.size);
         let title = self.font_size * font::width(&self.y.heading(&ranges.y));
+        let cells = self.cells(ranges, area);
+        let rows = cells.iter().filter(|cell| cell.is_leftmost).count();
+        let of_panels = match cells.first().filter(|_| cells.len() > 1) {
+            Some(cell) => rows as f64 * (LEAST_HEIGHT * self.font_size - cell.frame.height()),
+            None => 0.0,
+        };
         Size {
-            height: self.size.height + (title - frame.height()).max(0.0),
+            height: self.size.height + (title - area.height()).max(of_panels).max(0.0),
             ..self.size
         }
     }
 
+    /// How many panels stand side by side, and how many of these rows there are.
+    fn columns_and_rows(&self) -> [usize; 2] {
+        let columns = columns(self.panels.len(), self.size.width, self.font_size);
+        [columns, self.panels.len().div_ceil(columns).max(1)]
+    }
+
+    /// Where the panels lie in `area`.
+    fn cells(&self, ranges: &Ranges, area: Frame) -> Vec<Cell> {
+        let [columns, _] = self.columns_and_rows();
+        let one = Frame {
+            right: area.left + area.width() / columns as f64,
+            ..area
+        };
+        let sharing = Sharing {
+            columns,
+            font_size: self.font_size,
+            label_width: self.x_label_width(&self.x_ticks(&ranges.x, one)),
+        };
+        sharing.cells(&self.panels, area)
+    }
+
+    /// How far labels of the horizontal axis may reach out of their panels, to both sides together. Names do not.
+    fn x_label_width(&self, ticks: &[Tick]) -> f64 {
+        match self.x.names.is_empty() {
+            true => self.width_of(ticks),
+            false => 0.0,
+        }
+    }
+
+    /// The width of the widest label, in points.
+    fn width_of(&self, ticks: &[Tick]) -> f64 {
+        let widths = ticks.iter().map(|tick| font::width(&tick.label));
+        self.font_size * widths.fold(0.0, f64::max)
+    }
+
     /// Whether both axes have a place for a point.
-    fn holds(&self, point: &Point) -> bool {
+    pub(crate) fn holds(&self, point: &Point) -> bool {
         self.x.scale.holds(point.x) && self.y.scale.holds(point.y)
     }
 
     fn ranges(&self) -> Ranges {
-        let points = self.curves.iter().flat_map(|curve| &curve.points);
+        let curves = self.panels.iter().flat_map(|panel| &panel.curves);
+        let ends = self.panels.iter().flat_map(|panel| &panel.bars);
+        let ends = ends.map(|bar| &bar.end);
+        let points = curves.flat_map(|curve| &curve.points).chain(ends);
         let points: Vec<&Point> = points.filter(|point| self.holds(point)).collect();
+        let from_0 = self.panels.iter().any(|panel| !panel.bars.is_empty());
         Ranges {
-            x: range(&self.x, points.iter().map(|point| point.x), 0.0),
+            x: self
+                .named_range()
+                .unwrap_or_else(|| range(&self.x, points.iter().map(|point| point.x), 0.0)),
             y: match self.y.limits {
                 Some([low, high]) => Range {
                     scale: self.y.scale,
                     low,
                     high,
                 },
+                None if from_0 && self.y.scale == Scale::Linear => from_zero(&points),
                 None => with_bands(self.y.scale, &points),
             },
         }
     }
 
-    /// Where the curves are drawn: what the words around leave.
-    fn frame(&self, ranges: &Ranges, legend: &Rows, page: Size) -> Frame {
+    /// Where the panels are drawn: what the words around leave.
+    fn area(&self, ranges: &Ranges, legend: &Rows, page: Size) -> Frame {
         let size = self.font_size;
-        let whole = Frame {
+        let [columns, rows] = self.columns_and_rows();
+        let part = Frame {
             left: 0.0,
             top: 0.0,
-            right: page.width,
-            bottom: page.height,
+            right: page.width / columns as f64,
+            bottom: page.height / rows as f64,
         };
-        let width = |ticks: &[Tick]| {
-            let widths = ticks.iter().map(|tick| font::width(&tick.label));
-            size * widths.fold(0.0, f64::max)
-        };
-        let y_labels = width(&self.y_ticks(&ranges.y, whole));
-        let x_labels = width(&self.x_ticks(&ranges.x, whole));
+        let y_labels = self.width_of(&self.y_ticks(&ranges.y, part));
+        let x_labels = self.x_label_width(&self.x_ticks(&ranges.x, part));
         let below = match legend.height() > 0.0 {
             true => legend.height() + 0.5 * size,
             false => 0.0,
         };
+        let left = EDGE + 1.5 * size + y_labels + 2.0 * TICK;
+        let right = page.width - EDGE - (0.5 * x_labels).max(2.0);
+        let one = width_of_one(right - left, columns, x_labels, size);
+        let more_lines = (self.most_label_lines(one) - 1) as f64;
         Frame {
-            left: EDGE + 1.5 * size + y_labels + 2.0 * TICK,
+            left,
             top: EDGE + 0.5 * size,
-            right: page.width - EDGE - (0.5 * x_labels).max(2.0),
-            bottom: page.height - EDGE - below - 2.6 * size - 2.0 * TICK,
+            right,
+            bottom: page.height - EDGE - below - (2.6 + more_lines * LINE) * size - 2.0 * TICK,
         }
     }
 
@@ -131,9 +197,22 @@ impl Figure {
         across.collect()
     }
 
-    /// The two axes with ticks, labels and titles.
-    fn axes(&self, ranges: &Ranges, frame: Frame) -> Vec<Shape> {
-        let size = self.font_size;
+    /// The title of a panel.
+    fn title(&self, cell: &Cell) -> Vec<Shape> {
+        let (frame, size) = (cell.frame, self.font_size);
+        let lines = cell.title.iter().rev().enumerate().map(|(above, line)| {
+            let place = Place {
+                x: 0.5 * (frame.left + frame.right),
+                y: frame.top - (BELOW_TITLE + above as f64 * LINE) * size,
+            };
+            self.text(line.clone(), place, Anchor::Middle, false)
+        });
+        lines.collect()
+    }
+
+    /// The two axes with ticks. Panels that have one to the left or below have no numbers there.
+    fn axes(&self, ranges: &Ranges, cell: &Cell) -> Vec<Shape> {
+        let (frame, size) = (cell.frame, self.font_size);
         let corner = Place {
             x: frame.left,
             y: frame.bottom,
@@ -161,7 +240,11 @@ impl Figure {
                 y: frame.bottom + down,
             });
             shapes.push(rule([from, to], INK, FRAME));
-            shapes.push(self.text(tick.label, label, Anchor::Middle, false));
+            let lines = self.label_lines(&tick.label, frame.width());
+            for (below, line) in lines.into_iter().enumerate().filter(|_| cell.is_lowest) {
+                let y = label.y + below as f64 * LINE * size;
+                shapes.push(self.text(line, Place { x, y }, Anchor::Middle, false));
+            }
         }
         for tick in self.y_ticks(&ranges.y, frame) {
             let y = height(&ranges.y, frame, tick.value);
@@ -174,21 +257,34 @@ impl Figure {
                 y: y + 0.35 * size,
             };
             shapes.push(rule([from, to], INK, FRAME));
-            shapes.push(self.text(tick.label, label, Anchor::End, false));
+            if cell.is_leftmost {
+                shapes.push(self.text(tick.label, label, Anchor::End, false));
+            }
         }
+        shapes
+    }
+
+    /// What is measured along the axes of the panels in `area`.
+    fn headings(&self, ranges: &Ranges, area: Frame) -> [Shape; 2] {
+        let size = self.font_size;
+        let [columns, _] = self.columns_and_rows();
+        let one = width_of_one(area.width(), columns, 0.0, size);
+        let more_lines = match self.x.names.is_empty() {
+            true => 0.0,
+            false => (self.most_label_lines(one) - 1) as f64,
+        };
         let below = Place {
-            x: 0.5 * (frame.left + frame.right),
-            y: frame.bottom + 2.0 * TICK + 2.1 * size,
+            x: 0.5 * (area.left + area.right),
+            y: area.bottom + 2.0 * TICK + (2.1 + more_lines * LINE) * size,
         };
         let beside = Place {
             x: EDGE + 0.8 * size,
-            y: 0.5 * (frame.top + frame.bottom),
+            y: 0.5 * (area.top + area.bottom),
         };
-        let heading = self.x.heading(&ranges.x);
-        shapes.push(self.text(heading, below, Anchor::Middle, false));
-        let heading = self.y.heading(&ranges.y);
-        shapes.push(self.text(heading, beside, Anchor::Middle, true));
-        shapes
+        [
+            self.text(self.x.heading(&ranges.x), below, Anchor::Middle, false),
+            self.text(self.y.heading(&ranges.y), beside, Anchor::Middle, true),
+        ]
     }
 
     fn text(&self, text: String, at: Place, anchor: Anchor, is_turned: bool) -> Shape {
@@ -242,9 +338,9 @@ impl Figure {
 }
 
 /// The ranges of both axes.
-struct Ranges {
-    x: Range,
-    y: Range,
+pub(crate) struct Ranges {
+    pub(crate) x: Range,
+    pub(crate) y: Range,
 }
 
 fn range(axis: &Axis, values: impl Iterator<Item = f64>, margin: f64) -> Range {
@@ -276,6 +372,24 @@ fn with_bands(scale: Scale, points: &[&Point]) -> Range {
     }
 }
 
+/// The range of bars from 0 to their ends, with room for their error bars on the side of the ends.
+fn from_zero(points: &[&Point]) -> Range {
+    let zero = Point {
+        x: 0.0,
+        y: 0.0,
+        low: 0.0,
+        high: 0.0,
+    };
+    let with_zero: Vec<&Point> = points.iter().copied().chain([&zero]).collect();
+    let whole = with_bands(Scale::Linear, &with_zero);
+    let all = |is: fn(f64) -> bool| points.iter().all(|point| is(point.y));
+    match (all(|y| y >= 0.0), all(|y| y <= 0.0)) {
+        (true, _) => Range { low: 0.0, ..whole },
+        (false, true) => Range { high: 0.0, ..whole },
+        (false, false) => whole,
+    }
+}
+
 /// The least and the largest.
 fn ends(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
     values.fold(None, |ends: Option<[f64; 2]>, value| {
@@ -292,7 +406,8 @@ fn height(range: &Range, frame: Frame, value: f64) -> f64 {
     frame.bottom - range.share(value) * frame.height()
 }
 
-fn frame_place(ranges: &Ranges, frame: Frame, x: f64, y: f64) -> Place {
+/// A place of the axes on the page.
+pub(crate) fn frame_place(ranges: &Ranges, frame: Frame, x: f64, y: f64) -> Place {
     Place {
         x: across(&ranges.x, frame, x),
         y: height(&ranges.y, frame, y),

@@ -1,6 +1,6 @@
 //! The legend below a figure.
 
-use crate::drawing::{Anchor, Colour, Line, Place, Shape, Text};
+use crate::drawing::{Anchor, Area, Colour, Line, Place, Shape, Text};
 use crate::font;
 use crate::style::{Key, Legend};
 
@@ -22,6 +22,8 @@ pub(crate) struct Rows {
 enum Item {
     Title(String),
     Key(Key),
+    /// A value whose colour is that of an area.
+    Area(Key),
     /// What a label is too long for, below its beginning.
     Rest(String),
 }
@@ -31,9 +33,9 @@ impl Item {
     fn width(&self) -> f64 {
         match self {
             Self::Title(title) => font::width(title),
-            Self::Key(Key { label: text, .. }) | Self::Rest(text) => {
-                SWATCH + GAP + font::width(text)
-            }
+            Self::Key(Key { label: text, .. })
+            | Self::Area(Key { label: text, .. })
+            | Self::Rest(text) => SWATCH + GAP + font::width(text),
         }
     }
 }
@@ -83,6 +85,22 @@ impl Rows {
         match item {
             Item::Title(title) => vec![text(start.x, title)],
             Item::Rest(rest) => vec![text(start.x + (SWATCH + GAP) * self.font_size, rest)],
+            Item::Area(key) => {
+                let end = start.x + SWATCH * self.font_size;
+                let top = start.y - 0.7 * self.font_size;
+                let corners = [
+                    (start.x, start.y),
+                    (start.x, top),
+                    (end, top),
+                    (end, start.y),
+                ];
+                let swatch = Shape::Area(Area {
+                    corners: corners.map(|(x, y)| Place { x, y }).to_vec(),
+                    colour: key.style.colour(),
+                    opacity: 1.0,
+                });
+                vec![swatch, text(end + GAP * self.font_size, &key.label)]
+            }
             Item::Key(key) => {
                 // At half the height of small letters.
                 let y = start.y - 0.3 * self.font_size;
@@ -101,7 +119,7 @@ impl Rows {
 
 /// The rows of a legend. What is wider than `width`, in heights of letters, goes on in the next row.
 fn rows(legend: &Legend, width: f64) -> Vec<Vec<Item>> {
-    let title = format!("{}:", legend.title.replace('_', " "));
+    let title = format!("{}:", legend.title);
     let titles = lines(&title, width).into_iter();
     let mut rows: Vec<Vec<Item>> = titles.map(|line| vec![Item::Title(line)]).collect();
     let mut end = rows.last().map_or(0.0, |row| row[0].width());
@@ -110,11 +128,10 @@ fn rows(legend: &Legend, width: f64) -> Vec<Vec<Item>> {
             .into_iter()
             .enumerate()
         {
-            let item = match place {
-                0 => Item::Key(Key {
-                    label,
-                    style: key.style,
-                }),
+            let style = key.style;
+            let item = match (place, legend.is_filled) {
+                (0, false) => Item::Key(Key { label, style }),
+                (0, true) => Item::Area(Key { label, style }),
                 _ => Item::Rest(label),
             };
             let needed = item.width();
@@ -134,7 +151,7 @@ fn rows(legend: &Legend, width: f64) -> Vec<Vec<Item>> {
 }
 
 /// `text` in lines of at most `width` heights of letters, broken at spaces, or within a word that is longer than a line.
-fn lines(text: &str, width: f64) -> Vec<String> {
+pub(crate) fn lines(text: &str, width: f64) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_inclusive(' ') {

@@ -1,4 +1,4 @@
-//! Figures for print: curves with bands over two axes, as SVG, PDF or PNG.
+//! Figures for print: curves with bands, or bars, over two axes, in one panel or several, as SVG, PDF or PNG.
 //!
 //! [`Figure`] says what is drawn. [`Figure::svg`], [`Figure::pdf`] and [`Figure::png`] write it. The ground is white, colours can be
 //! told apart by people who are colour-blind, and curves differ in their dashes where colours are not printed. The same figure gives
@@ -8,12 +8,14 @@
 //! written by `svg`, `pdf-writer` and `tiny-skia`.
 
 mod axis;
+mod bars;
 mod drawing;
 mod figure;
 mod font;
 mod format;
 mod layout;
 mod legend;
+mod panels;
 mod pdf;
 mod png;
 mod style;
@@ -21,7 +23,8 @@ mod svg;
 
 pub use axis::{Axis, Scale, Unit, bytes_unit};
 pub use drawing::Size;
-pub use figure::{Curve, Figure, Point};
+pub use figure::{Bar, Curve, Figure, Panel, Point};
 pub use format::Format;
+pub use panels::columns;
 pub use png::PngError;
 pub use style::{COLOURS, DASHES, Key, Legend, Style};

@@ -64,6 +64,8 @@ pub struct Legend {
     pub title: String,
     /// Its values.
     pub keys: Vec<Key>,
+    /// Whether colours are those of areas, not of lines.
+    pub is_filled: bool,
 }
 
 /// A value of a setting, and how its curves look.
@@ -143,6 +145,7 @@ impl Looks {
         Legend {
             title: title.to_owned(),
             keys: self.colours.iter().map(key).collect(),
+            is_filled: false,
         }
     }
 
@@ -157,6 +160,7 @@ impl Looks {
         Legend {
             title: titles.join(", "),
             keys: self.dashes.iter().map(key).collect(),
+            is_filled: false,
         }
     }
 }

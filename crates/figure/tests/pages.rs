@@ -5,7 +5,7 @@
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
-use meshfold_figure::{Axis, Curve, Figure, Legend, Point, Scale, Size, Unit};
+use meshfold_figure::{Axis, Bar, Curve, Figure, Legend, Panel, Point, Scale, Size, Unit};
 use tiny_skia::Pixmap;
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -18,6 +18,7 @@ fn axis(title: &str, unit: Unit) -> Axis {
         unit,
         scale: Scale::Linear,
         limits: None,
+        names: Vec::new(),
     }
 }
 
@@ -52,7 +53,9 @@ fn figure(width: f64) -> Figure {
         x: axis("Bytes sent", Unit::Bytes),
         y: axis("Test accuracy", Unit::Share),
         legend,
-        curves: styles.into_iter().enumerate().map(curve).collect(),
+        panels: vec![Panel::whole(
+            styles.into_iter().enumerate().map(curve).collect(),
+        )],
     }
 }
 
@@ -90,14 +93,14 @@ fn a_figure_has_a_line_and_a_band_for_each_curve_and_names_what_they_are() {
 #[test]
 fn lines_run_through_their_points() {
     let mut figure = figure(85.0);
-    figure.curves.truncate(1);
+    figure.panels[0].curves.truncate(1);
     let point = |x, y| Point {
         x,
         y,
         low: y,
         high: y,
     };
-    figure.curves[0].points = vec![point(0.0, 0.5), point(5e8, 1.0), point(1e9, 0.5)];
+    figure.panels[0].curves[0].points = vec![point(0.0, 0.5), point(5e8, 1.0), point(1e9, 0.5)];
     let svg = figure.svg();
     let start = svg.find("clip-path=").unwrap();
     let points = numbers(
@@ -113,41 +116,164 @@ fn lines_run_through_their_points() {
     assert!(!svg.contains("fill-opacity"), "no band: {svg}");
 }
 
+/// Requires that all of `figure` is on its page, whose outermost pixels are white, so that no letter is cut.
+fn expect_on_page(figure: &Figure, name: &str) {
+    let svg = figure.svg();
+    // The page is the first polygon.
+    let page = numbers(&svg, "polygon", "points");
+    let (across, down) = (page[4] + 0.01, page[5] + 0.01);
+    assert!(down >= figure.size.height, "{name}: {down}");
+    for pair in numbers(&svg, "polyline", "points").chunks(2) {
+        assert!((0.0..=across).contains(&pair[0]), "{name}: {pair:?}");
+        assert!((0.0..=down).contains(&pair[1]), "{name}: {pair:?}");
+    }
+    for x in numbers(&svg, "text", "x") {
+        assert!((0.0..=across).contains(&x), "{name}: {x}");
+    }
+    for y in numbers(&svg, "text", "y") {
+        assert!((0.0..=down).contains(&y), "{name}: {y}");
+    }
+    let pixels = Pixmap::decode_png(&figure.png(144.0).unwrap()).unwrap();
+    let (right, bottom) = (pixels.width() - 1, pixels.height() - 1);
+    let is_white = |x, y| {
+        let pixel = pixels.pixel(x, y).unwrap();
+        [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()] == [255; 4]
+    };
+    assert!(
+        (0..=right).all(|x| is_white(x, 0) && is_white(x, bottom)),
+        "{name}"
+    );
+    assert!(
+        (0..=bottom).all(|y| is_white(0, y) && is_white(right, y)),
+        "{name}"
+    );
+}
+
+/// The figure with each curve in a panel of its own, twice over.
+fn in_panels(width: f64) -> Figure {
+    let mut figure = figure(width);
+    let curves = figure.panels.remove(0).curves;
+    let titles = ["ring", "a long title of a panel, in several lines"];
+    for (title, curve) in titles.into_iter().cycle().zip(curves.iter().chain(&curves)) {
+        figure.panels.push(Panel {
+            title: title.to_owned(),
+            ..Panel::whole(vec![curve.clone()])
+        });
+    }
+    figure
+}
+
+/// Bars of two methods on three overlays, one with a long name.
+fn with_bars(width: f64) -> Figure {
+    let mut figure = figure(width);
+    let styles: Vec<_> = figure.panels[0]
+        .curves
+        .iter()
+        .map(|curve| curve.style)
+        .collect();
+    let bar = |place: i32| Bar {
+        style: styles[(2 * (place % 2)) as usize],
+        width: 0.4,
+        end: Point {
+            x: f64::from(place / 2) - 0.2 + 0.4 * f64::from(place % 2),
+            y: 0.5 + 0.05 * f64::from(place),
+            low: 0.4,
+            high: 0.9,
+        },
+    };
+    figure.x.names = words(&["ring", "share=0.25 policy=isolate", "complete"]);
+    figure.x.unit = Unit::Number;
+    figure.panels = vec![Panel {
+        bars: (0..6).map(bar).collect(),
+        ..Panel::default()
+    }];
+    figure
+        .legend
+        .iter_mut()
+        .for_each(|legend| legend.is_filled = true);
+    figure
+}
+
+#[test]
+fn bars_begin_at_0_and_long_names_go_on_in_the_next_line() {
+    let svg = with_bars(85.0).svg();
+    let inside = svg
+        .split("clip-path=")
+        .nth(1)
+        .unwrap()
+        .split("</g>")
+        .next()
+        .unwrap();
+    assert_eq!(inside.matches("<polygon").count(), 6);
+    assert_eq!(
+        svg.matches("stroke-width=\"0.8\"").count(),
+        18,
+        "three strokes each"
+    );
+    for text in ["0", "share=0.25", "policy=isolate"] {
+        assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
+    }
+    let corners = numbers(inside, "polygon", "points");
+    let frame = numbers(&svg, "rect", "y")[0] + numbers(&svg, "rect", "height")[0];
+    let lower = corners.chunks(8).flat_map(|bar| [bar[1], bar[7]]);
+    for lower in lower {
+        assert!((lower - frame).abs() < 0.02, "{lower}, not {frame}");
+    }
+    let mut below = with_bars(85.0);
+    for bar in &mut below.panels[0].bars {
+        let end = bar.end;
+        bar.end = Point {
+            y: -end.y,
+            low: -end.high,
+            high: -end.low,
+            ..end
+        };
+    }
+    assert!(below.svg().contains("\n−50\n"));
+}
+
 #[test]
 fn nothing_leaves_the_page() {
     for width in [45.0, 85.0, 170.0] {
-        let figure = figure(width);
-        let svg = figure.svg();
-        // The page is the first polygon.
-        let page = numbers(&svg, "polygon", "points");
-        let (across, down) = (page[4] + 0.01, page[5] + 0.01);
-        assert!(down >= figure.size.height, "{width} mm: {down}");
-        for pair in numbers(&svg, "polyline", "points").chunks(2) {
-            assert!((0.0..=across).contains(&pair[0]), "{width} mm: {pair:?}");
-            assert!((0.0..=down).contains(&pair[1]), "{width} mm: {pair:?}");
-        }
-        for x in numbers(&svg, "text", "x") {
-            assert!((0.0..=across).contains(&x), "{width} mm: {x}");
-        }
-        for y in numbers(&svg, "text", "y") {
-            assert!((0.0..=down).contains(&y), "{width} mm: {y}");
-        }
-        // The outermost pixels are white, so no letter is cut.
-        let pixels = Pixmap::decode_png(&figure.png(144.0).unwrap()).unwrap();
-        let (right, bottom) = (pixels.width() - 1, pixels.height() - 1);
-        let is_white = |x, y| {
-            let pixel = pixels.pixel(x, y).unwrap();
-            [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()] == [255; 4]
-        };
-        assert!(
-            (0..=right).all(|x| is_white(x, 0) && is_white(x, bottom)),
-            "{width} mm"
-        );
-        assert!(
-            (0..=bottom).all(|y| is_white(0, y) && is_white(right, y)),
-            "{width} mm"
-        );
+        expect_on_page(&with_bars(width), &format!("bars on {width} mm"));
+        expect_on_page(&figure(width), &format!("{width} mm"));
+        expect_on_page(&in_panels(width), &format!("panels on {width} mm"));
     }
+}
+
+#[test]
+fn panels_share_their_axes_and_each_has_its_curve() {
+    let figure = in_panels(170.0);
+    let svg = figure.svg();
+    // Eight curves, and four values in the legend.
+    assert_eq!(svg.matches("stroke-width=\"1.2\"").count(), 12);
+    assert_eq!(svg.matches("<clipPath").count(), 8);
+    for (text, count) in [
+        ("ring", 5),
+        ("Bytes sent (GB)", 1),
+        ("Test accuracy (%)", 1),
+    ] {
+        assert_eq!(svg.matches(&format!("\n{text}\n")).count(), count, "{text}");
+    }
+    // Frames are of one size, in rows of four.
+    let [lefts, tops, widths, heights] =
+        ["x", "y", "width", "height"].map(|name| numbers(&svg, "rect", name));
+    assert!(widths.iter().all(|width| (width - widths[0]).abs() < 0.02));
+    assert!(
+        heights
+            .iter()
+            .all(|height| (height - heights[0]).abs() < 0.02)
+    );
+    assert!(lefts[..4].is_sorted() && lefts[4] == lefts[0], "{lefts:?}");
+    assert!(
+        tops[..4] == [tops[0]; 4] && tops[4] > tops[0] + heights[0],
+        "{tops:?}"
+    );
+    // A page that is asked to be too low is as high as the panels need.
+    let mut low = in_panels(85.0);
+    low.size.height = 100.0;
+    let heights = numbers(&low.svg(), "rect", "height");
+    assert!(heights.iter().all(|height| *height >= 47.9), "{heights:?}");
 }
 
 #[test]
@@ -240,22 +366,26 @@ fn the_same_figure_gives_the_same_bytes() {
 #[test]
 fn what_has_no_place_is_left_out() {
     let mut figure = figure(85.0);
-    figure.curves[0].points[3].y = f64::NAN;
-    figure.curves[1].points[0].x = f64::INFINITY;
+    figure.panels[0].curves[0].points[3].y = f64::NAN;
+    figure.panels[0].curves[1].points[0].x = f64::INFINITY;
     figure.y.scale = Scale::Logarithmic;
-    figure.curves[2].points[5].y = 0.0;
+    figure.panels[0].curves[2].points[5].y = 0.0;
     let svg = figure.svg();
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     // Two curves are broken in two.
     assert_eq!(svg.matches("stroke-width=\"1.2\"").count(), 10);
-    figure.curves.clear();
+    figure.panels[0].curves.clear();
     assert!(figure.svg().contains("Test accuracy (%)"));
 }
 
 #[test]
 fn a_wide_band_does_not_flatten_the_curves() {
     let mut wide = figure(85.0);
-    for point in wide.curves.iter_mut().flat_map(|curve| &mut curve.points) {
+    for point in wide.panels[0]
+        .curves
+        .iter_mut()
+        .flat_map(|curve| &mut curve.points)
+    {
         (point.low, point.high) = (point.y - 30.0, point.y + 30.0);
     }
     let spread = |figure: &Figure| {
@@ -278,12 +408,12 @@ fn a_wide_band_does_not_flatten_the_curves() {
 #[test]
 fn a_band_holds_its_curve_also_where_it_reaches_below_a_logarithmic_axis() {
     let mut figure = figure(85.0);
-    figure.curves.truncate(1);
+    figure.panels[0].curves.truncate(1);
     figure.y.scale = Scale::Logarithmic;
-    for point in &mut figure.curves[0].points[5..8] {
+    for point in &mut figure.panels[0].curves[0].points[5..8] {
         point.low = -1.0;
     }
-    figure.curves[0].points[15].y = f64::NAN;
+    figure.panels[0].curves[0].points[15].y = f64::NAN;
     let svg = figure.svg();
     // The page is the first polygon; the band is broken where the curve is.
     let bands: Vec<&str> = svg

@@ -1,6 +1,8 @@
 //! Tables that compare the settings of runs.
 
-use meshfold_comparison::{At, Grid, Only, Request, Table as Compared, latex, markdown, records};
+use meshfold_comparison::{
+    At, Grid, Naming, Only, Request, Table as Compared, latex, markdown, records,
+};
 use pyo3::prelude::*;
 
 use crate::arrow::Table;
@@ -21,6 +23,24 @@ pub(crate) struct TableRequest {
     metric: String,
     compare: Option<(String, String)>,
     across: Option<String>,
+    names: Vec<(String, String)>,
+}
+
+/// Where runs are judged.
+pub(crate) fn place(at: Option<&str>) -> Result<At, Failure> {
+    let read = |at: &str| {
+        let read = at.parse::<At>();
+        read.map_err(|needed| Failure::Argument(format!("at: found {at}, {needed}")))
+    };
+    at.map_or_else(|| Ok(At::default()), read)
+}
+
+/// The words for names and values.
+pub(crate) fn words(names: Vec<(String, String)>) -> Vec<Naming> {
+    let names = names.into_iter();
+    names
+        .map(|(name, words)| Naming::new(name, words))
+        .collect()
 }
 
 /// The settings of `only`, each with the values that are taken.
@@ -31,11 +51,7 @@ pub(crate) fn chosen(only: Vec<(String, Vec<String>)>) -> Vec<Only> {
 
 impl TableRequest {
     fn request(self) -> Result<Request, Failure> {
-        let at = self.at.map(|at| {
-            let read = at.parse::<At>();
-            read.map_err(|needed| Failure::Argument(format!("at: found {at}, {needed}")))
-        });
-        let at = at.transpose()?.unwrap_or_default();
+        let at = place(self.at.as_deref())?;
         if matches!((&at, &self.compare), (At::Target(_), Some(_))) {
             return Err(Failure::Argument(
                 "compare: a target is not compared, which not every run may reach".to_owned(),
@@ -51,6 +67,7 @@ impl TableRequest {
             metric: self.metric,
             compare: self.compare,
             across: self.across,
+            words: words(self.names),
         })
     }
 }

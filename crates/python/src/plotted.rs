@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use meshfold_comparison::{AxisRequest, Band, CurveRequest, Plot, PlotRequest, Progress};
+use meshfold_comparison::{AxisRequest, Band, CurveRequest, Horizontal, Plot, PlotRequest};
 use meshfold_experiment::files::whole_file::write_atomically;
 use meshfold_figure::Format;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::compared::chosen;
+use crate::compared::{chosen, place, words};
 use crate::errors::Failure;
 use crate::recorded::Recorded;
 use crate::threads;
@@ -29,13 +29,15 @@ pub(crate) struct FigureRequest {
     width: f64,
     height: Option<f64>,
     font_size: f64,
+    bars: bool,
+    at: Option<String>,
+    panels: Option<String>,
+    names: Vec<(String, String)>,
 }
 
 impl FigureRequest {
     fn request(self) -> Result<PlotRequest, Failure> {
-        let measure = Progress::ALL.into_iter().find(|way| way.name() == self.x);
-        let names = Progress::ALL.map(Progress::name).join(", ");
-        let x = measure.ok_or_else(|| argument("x", &self.x, &names))?;
+        let Ok(x) = self.x.parse::<Horizontal>();
         let band = match self.band.as_deref() {
             None => Band::None,
             Some("interval") => Band::Interval,
@@ -49,6 +51,22 @@ impl FigureRequest {
         if let Some(other) = self.log.iter().find(|axis| *axis != "x" && *axis != "y") {
             return Err(argument("log", other, "x or y"));
         }
+        let at = place(self.at.as_deref())?;
+        let is_of_curves = self.x != "rounds" || self.band.as_deref() != Some("interval");
+        let has_numbers = self.x_limits.is_some() || self.log.iter().any(|axis| axis == "x");
+        let bars = match (self.bars, self.at.is_some()) {
+            (true, _) if is_of_curves || has_numbers => {
+                let found = "x, band, x_limits or log of x with bars";
+                return Err(argument(
+                    "bars",
+                    found,
+                    "none of them, which are those of curves",
+                ));
+            }
+            (true, _) => Some(at),
+            (false, true) => return Err(argument("at", "a place for curves", "bars=True with it")),
+            (false, false) => None,
+        };
         let axis = |name: &str, limits| AxisRequest {
             is_logarithmic: self.log.iter().any(|axis| axis == name),
             limits,
@@ -72,7 +90,10 @@ impl FigureRequest {
                 x,
                 y: self.y,
                 band,
+                words: words(self.names),
             },
+            bars,
+            panels: self.panels,
             width: self.width,
             height: self.height,
             font_size: self.font_size,
@@ -124,10 +145,18 @@ impl PyFigure {
     }
 
     fn __repr__(&self) -> String {
-        let curves = self.0.figure.curves.len();
+        let panels = self.0.figure.panels.iter();
+        let counts = panels.map(|panel| (panel.curves.len(), panel.bars.len()));
+        let (curves, bars) = counts.fold((0, 0), |(curves, bars), (more, others)| {
+            (curves + more, bars + others)
+        });
+        let (count, what) = match bars {
+            0 => (curves, "curve"),
+            _ => (bars, "bar"),
+        };
         format!(
-            "<Figure of {curves} curve{}>",
-            if curves == 1 { "" } else { "s" }
+            "<Figure of {count} {what}{}>",
+            if count == 1 { "" } else { "s" }
         )
     }
 }

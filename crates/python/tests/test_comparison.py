@@ -31,10 +31,12 @@ def said(program: str, *arguments: str) -> str:
     [
         ([], {}),
         (["--metric", "test_loss"], {"metric": "test_loss"}),
+        (["--metric", "test_accuracy.worst10"], {"metric": "test_accuracy.worst10"}),
         (["--at", "round=3"], {"at": {"round": 3}}),
         (["--at", "target=0.3"], {"at": {"target": 0.3}}),
         (["--compare", "topology=ring"], {"compare": {"topology": "ring"}}),
         (["--across", "topology"], {"across": "topology"}),
+        (["--name", "ring=Ring & co", "--name", "topology=Overlay"], {"names": {"ring": "Ring & co", "topology": "Overlay"}}),
         (["--only", "topology=complete", "--only", "seed=1,3"], {"only": {"topology": "complete", "seed": [1, 3]}}),
     ],
 )
@@ -65,11 +67,18 @@ def test_a_table_of_some_runs_is_of_these(runs: mf.Runs) -> None:
         (lambda runs: runs.table("topology", only={"topology": "star"}), "star"),
         (lambda runs: runs.table("topology", across="seed"), "the rows are not told apart by `seed`"),
         (lambda runs: runs.table("topology", across="topology", at={"target": 0.3}), "leave out --at target="),
-        (lambda runs: runs.figure("topology", x="hours"), "x: found hours, needed rounds, steps, epochs, examples, bytes, seconds"),
+        (lambda runs: runs.table("topology", metric="test_accuracy.p101"), "no figure is called `test_accuracy.p101`: of the clients"),
+        (lambda runs: runs.figure("topology", x="hours"), "--x hours: needed rounds, steps, epochs, examples, bytes, seconds, or a figure"),
+        (lambda runs: runs.figure("topology", x="test_loss"), "what never decreases along a run"),
         (lambda runs: runs.figure("topology", band="all"), "band: found all, needed interval, quantiles, range or None"),
         (lambda runs: runs.figure("topology", log="z"), "log: found z, needed x or y"),
         (lambda runs: runs.figure("topology", y_limits=(1, 0)), "y_limits: found (1, 0), needed two numbers, the smaller one first"),
-        (lambda runs: runs.figure("topology", y_limits=(2, 3)), "y limits 2,3: no curve is there"),
+        (lambda runs: runs.figure("topology", y_limits=(2, 3)), "y limits 2,3: nothing is drawn there"),
+        (lambda runs: runs.table("topology", names={"rign": "Ring"}), "--name rign: it is no setting, figure or value that is shown"),
+        (lambda runs: runs.figure("topology", at={"round": 3}), "at: found a place for curves, needed bars=True with it"),
+        (lambda runs: runs.figure("topology", bars=True, x="bytes"), "bars: found x, band, x_limits or log of x with bars"),
+        (lambda runs: runs.figure("topology", bars=True, at={"target": 0.3}), "bars show a figure at a place: found target="),
+        (lambda runs: runs.figure("topology", panels="seed"), "the curves are not told apart by `seed`"),
         (lambda runs: runs.figure("topology", width=20), "a page of 20 × 14 mm has no room for letters of 8.0 pt"),
         (lambda runs: runs.figure("topology", y="acuracy"), "acuracy"),
         (lambda runs: runs.figure("topology").save("a.gif"), "save: found a.gif, needed a name that ends in .svg, .pdf or .png"),
@@ -85,6 +94,8 @@ def test_names_and_numbers_that_stand_for_nothing_are_told(runs: mf.Runs, make: 
 def test_arguments_of_other_kinds_are_told(runs: mf.Runs) -> None:
     with pytest.raises(TypeError, match="compare: found 'ring', needed one entry, such as"):
         runs.table("topology", compare="ring")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="names: found"):
+        runs.table("topology", names={"ring": 1})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="by: found"):
         runs.table([1])  # type: ignore[list-item]
 
@@ -93,7 +104,10 @@ def test_arguments_of_other_kinds_are_told(runs: mf.Runs) -> None:
     ("options", "keywords"),
     [
         ([], {}),
+        (["--y", "test_accuracy.p10", "--x", "wall_seconds"], {"y": "test_accuracy.p10", "x": "wall_seconds"}),
         (["--y", "test_loss", "--log", "y", "--x", "bytes"], {"y": "test_loss", "log": "y", "x": "bytes"}),
+        (["--bars", "--at", "round=3"], {"bars": True, "at": {"round": 3}}),
+        (["--panels", "topology", "--name", "ring=Ring"], {"panels": "topology", "names": {"ring": "Ring"}}),
         (["--band", "none", "--y-limits", "0,1", "--width", "120mm"], {"band": None, "y_limits": (0, 1), "width": 120}),
         (["--band", "quantiles", "--only", "topology=ring", "--font-size", "9pt"], {"band": "quantiles", "only": {"topology": "ring"}, "font_size": 9}),
     ],

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meshfold_experiment::results::{FigureKind, Figures};
-use meshfold_figure::{Axis, COLOURS, Curve, Figure, Legend, Point, Scale, Size, Unit};
+use meshfold_figure::{Axis, COLOURS, Curve, Figure, Legend, Panel, Point, Scale, Size, Unit};
 use meshfold_statistics::Estimate;
 
 use crate::planned::PlannedRow;
@@ -90,6 +90,7 @@ fn svg(figure: &str, lines: &[Line]) -> String {
         unit,
         scale: Scale::Linear,
         limits: None,
+        names: Vec::new(),
     };
     let unit = match FigureKind::of(figure) {
         FigureKind::Share => Unit::Share,
@@ -102,9 +103,11 @@ fn svg(figure: &str, lines: &[Line]) -> String {
         x: axis("Rounds", Unit::Number),
         y: axis(&figure.replace(['_', '.'], " "), unit),
         legend,
-        curves: curves
-            .map(|(style, points)| Curve { style, points })
-            .collect(),
+        panels: vec![Panel::whole(
+            curves
+                .map(|(style, points)| Curve { style, points })
+                .collect(),
+        )],
     }
     .svg()
 }

@@ -19,11 +19,13 @@
 //! gave its numbers.
 
 mod estimate;
+mod holm;
 mod paired;
 mod quantile;
 mod student;
 
 pub use estimate::{Estimate, Interval};
+pub use holm::holm;
 pub use paired::{Paired, PairedTest};
 pub use quantile::{middle_nine_tenths, middles_by_key, quantile};
 pub use student::{LEVEL, two_sided_p_value, two_sided_quantile};

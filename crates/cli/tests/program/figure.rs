@@ -178,7 +178,7 @@ fn a_figure_that_would_be_empty_is_refused() {
     let (sandbox, _) = finished();
     for (options, parts) in [
         ("--x-limits 2000,3000", ["x limits 2000,3000", "from 0 to"]),
-        ("--y-limits 2,3", ["y limits 2,3", "no curve is there"]),
+        ("--y-limits 2,3", ["y limits 2,3", "nothing is drawn there"]),
     ] {
         let line = format!("figure runs/first --by topology {options} -o none.svg");
         sandbox.says(&line).ended_with(2).complained_of(&parts);

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod bars;
 mod broken;
 mod changing_overlays;
 mod churn;
 mod claims;
+mod client_figures;
 mod data;
 mod default_signals;
 mod devices;
@@ -25,6 +27,7 @@ mod names;
 #[cfg(target_os = "linux")]
 mod narrow;
 mod pages;
+mod panels;
 mod printing;
 mod reproduce;
 mod running;
@@ -43,3 +46,4 @@ mod timing;
 mod watch;
 #[cfg(target_os = "linux")]
 mod watching;
+mod words;

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use meshfold_comparison::{AxisRequest, Band, CurveRequest, Only, Plot, PlotRequest, Progress};
+use meshfold_comparison::{
+    At, AxisRequest, Band, CurveRequest, Horizontal, Naming, Only, Plot, PlotRequest, Progress,
+};
 use meshfold_experiment::files::whole_file::write_atomically;
 use meshfold_figure::{Figure, Format};
 use meshfold_report::Gathered;
@@ -17,10 +18,13 @@ use crate::terminal;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Settings go by their names in YAML, such as algorithm.dsgd.learning_rate, or by the end of it, such as learning_rate.
-Figures go by their names in metrics.jsonl. Lengths take mm, cm, in or pt.
+Figures go by their names in metrics.jsonl; test_accuracy.p10 is the 10 % quantile of the clients, and test_accuracy.worst10 the mean
+of the worst 10 % of them. Lengths take mm, cm, in or pt.
 
 Examples:
   meshfold figure runs/first --by topology -o accuracy.pdf
+  meshfold figure runs/first --by algorithm,topology --panels topology --name dfedavg=DFedAvg --width 170mm -o overlays.pdf
+  meshfold figure runs/first --by topology,algorithm --bars --at round=100 -o bars.pdf
   meshfold figure runs/first --by topology,algorithm --x bytes --y test_loss --log y --width 170mm -o loss.svg")]
 pub(crate) struct FigureArguments {
     /// Folders of runs, or folders that hold runs
@@ -29,15 +33,23 @@ pub(crate) struct FigureArguments {
     /// Write the figure to this file: .svg, .pdf or .png
     #[arg(short, long, value_name = "FILE", value_parser = out)]
     out: Out,
-    /// What measures how far a run is
-    #[arg(long, default_value = Progress::Rounds.name(), value_parser = measures())]
-    x: Progress,
+    /// What measures how far a run is: rounds, steps (local steps of all clients), epochs (examples seen, divided by those that
+    /// the clients hold), examples, bytes (sent), seconds (on the simulated network), or a figure that never decreases, such as
+    /// wall_seconds
+    #[arg(long, value_name = "WAY|FIGURE", default_value = Progress::Rounds.name(), conflicts_with = "bars")]
+    x: Horizontal,
     /// The figure to draw
     #[arg(long, value_name = "FIGURE", default_value = "test_accuracy")]
     y: String,
     /// Settings that tell the curves apart: the first by colour, the others by dashes
     #[arg(long, value_name = "SETTING,...", value_delimiter = ',')]
     by: Vec<String>,
+    /// Draw a panel for each value of this setting of --by, at most 12
+    #[arg(long, value_name = "SETTING")]
+    panels: Option<String>,
+    /// Words that stand for a setting, a value or a figure, such as dfedavg=DFedAvg; repeatable
+    #[arg(long, value_name = "SETTING|VALUE|FIGURE=TEXT")]
+    name: Vec<Naming>,
     /// The setting whose values repeat a curve
     #[arg(long, value_name = "SETTING", default_value = "seed")]
     over: String,
@@ -45,13 +57,19 @@ pub(crate) struct FigureArguments {
     #[arg(long, value_name = "SETTING=VALUE,...")]
     only: Vec<Only>,
     /// What to draw around the mean
-    #[arg(long, value_enum, default_value = "interval")]
+    #[arg(long, value_enum, default_value = "interval", conflicts_with = "bars")]
     band: BandChoice,
+    /// Draw bars with 95 % intervals and no curves: a group for each value of the first setting of --by, a colour for each of the others
+    #[arg(long)]
+    bars: bool,
+    /// Where bars judge a run: at round=, steps=, examples=, bytes= or seconds= [default: the last evaluation]
+    #[arg(long, value_name = "WAY=NUMBER", requires = "bars")]
+    at: Option<At>,
     /// Axes that are logarithmic: x, y
     #[arg(long, value_name = "AXIS,...", value_enum, value_delimiter = ',')]
     log: Vec<AxisChoice>,
     /// Where the horizontal axis begins and ends
-    #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true)]
+    #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true, conflicts_with = "bars")]
     x_limits: Option<Limits>,
     /// Where the vertical axis begins and ends; accuracies as fractions
     #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true)]
@@ -59,7 +77,7 @@ pub(crate) struct FigureArguments {
     /// Width of the figure; a column of a paper has about 85 mm
     #[arg(long, value_name = "LENGTH", default_value = "85mm")]
     width: Length,
-    /// Height of the figure [default: 0.72 of the width, 90 mm at most]
+    /// Height of the figure [default: 0.72 of the width, 90 mm at most; with panels, what their rows need]
     #[arg(long, value_name = "LENGTH")]
     height: Option<Length>,
     /// Height of the letters
@@ -120,30 +138,6 @@ fn limits(text: &str) -> Result<Limits, String> {
     }
 }
 
-/// Reads a measure of progress by its name.
-fn measures() -> impl TypedValueParser<Value = Progress> {
-    let offered = |progress: Progress| {
-        let help = match progress {
-            Progress::Rounds => None,
-            Progress::Steps => Some("Local steps of all clients"),
-            Progress::Epochs => Some("Examples seen, divided by those that the clients hold"),
-            Progress::Examples => Some("Examples seen by all clients"),
-            Progress::Bytes => Some("Bytes sent"),
-            Progress::Seconds => Some("Seconds on the simulated network"),
-        };
-        let value = PossibleValue::new(progress.name());
-        match help {
-            Some(help) => value.help(help),
-            None => value,
-        }
-    };
-    PossibleValuesParser::new(Progress::ALL.map(offered)).map(|name| {
-        let mut all = Progress::ALL.into_iter();
-        all.find(|progress| progress.name() == name)
-            .expect("the parser takes no other name")
-    })
-}
-
 impl BandChoice {
     fn band(self) -> Band {
         match self {
@@ -161,6 +155,11 @@ impl BandChoice {
 /// [`Failure::Refused`] if there is no run, a name stands for nothing or the page is too small, [`Failure::Broken`] if the
 /// file cannot be written, [`Failure::Incomplete`] if the figure leaves out a damaged run.
 pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
+    if arguments.bars && arguments.log.contains(&AxisChoice::X) {
+        return Err(Failure::refused(
+            "--log x: with --bars the horizontal axis has no numbers; leave it out",
+        ));
+    }
     let gathered = Gathered::of(&arguments.folders)?;
     let plot = Plot::of(&gathered.runs, &request(arguments));
     let plot = plot.map_err(|error| Failure::refused(error.to_string()))?;
@@ -181,10 +180,15 @@ fn request(arguments: &FigureArguments) -> PlotRequest {
             by: arguments.by.clone(),
             over: arguments.over.clone(),
             only: arguments.only.clone(),
-            x: arguments.x,
+            x: arguments.x.clone(),
             y: arguments.y.clone(),
             band: arguments.band.band(),
+            words: arguments.name.clone(),
         },
+        bars: arguments
+            .bars
+            .then(|| arguments.at.clone().unwrap_or_default()),
+        panels: arguments.panels.clone(),
         width: arguments.width.millimetres(),
         height: arguments.height.map(Length::millimetres),
         font_size: arguments.font_size.points(),

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use meshfold_comparison::{At, Grid, Only, Request, Table, csv, latex, markdown, records};
+use meshfold_comparison::{At, Grid, Naming, Only, Request, Table, csv, latex, markdown, records};
 use meshfold_experiment::files::whole_file::write_atomically;
 use meshfold_experiment::results::{is_run, sweep_order};
 use meshfold_report::{Gathered, LeftOut};
@@ -16,8 +16,8 @@ use crate::terminal;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Settings go by their names in YAML, such as algorithm.dsgd.learning_rate, or by the end of it, such as learning_rate.
-Figures go by their names in metrics.jsonl. Of accuracies more is better, of how far they spread (test_accuracy.std) and of all other
-figures less.
+Figures go by their names in metrics.jsonl; test_accuracy.p10 is the 10 % quantile of the clients, and test_accuracy.worst10 the mean
+of the worst 10 % of them. Of accuracies more is better, of how far they spread (test_accuracy.std) and of all other figures less.
 
 Examples:
   meshfold table runs/first --by topology
@@ -57,6 +57,9 @@ pub(crate) struct TableArguments {
     /// Show the values of this setting of --by side by side, each with its mean alone: a table for a paper
     #[arg(long, value_name = "SETTING", conflicts_with = "compare")]
     across: Option<String>,
+    /// Words that stand for a setting, a value or a figure, such as dfedavg=DFedAvg; CSV and JSON keep the names; repeatable
+    #[arg(long, value_name = "SETTING|VALUE|FIGURE=TEXT")]
+    name: Vec<Naming>,
     /// How to write it [default: by the ending of FILE, else terminal]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -119,6 +122,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
         metric: arguments.metric.clone(),
         compare: baseline.map(|baseline| (baseline.setting.clone(), baseline.value.clone())),
         across: arguments.across.clone(),
+        words: arguments.name.clone(),
     };
     let mut table =
         Table::of(&gathered.runs, request).map_err(|error| Failure::refused(error.to_string()))?;

@@ -1,12 +1,14 @@
 //! What every client scored at every evaluation, from `clients.parquet`.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 use parquet::errors::Result;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
+use parquet::schema::types::Type;
 
-use crate::results::client_table::{ClientScore, figure, parse, readable};
+use crate::results::client_table::{ClientScore, figure, number, parse, readable, whole};
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
 use crate::results::table_file::TableFile;
@@ -45,6 +47,15 @@ impl RecordedRun {
     /// Those of [`client_scores`](Self::client_scores).
     pub fn client_views(&self) -> Result<ClientViews, ResultsError> {
         self.read_clients(read_views)
+    }
+
+    /// The round and the figure of each row of [`client_scores`](Self::client_scores) in one column, such as `accuracy` or
+    /// `own_loss`; not a number where it is absent. Nothing if there is no such column, or the run has yet to write it.
+    ///
+    /// # Errors
+    /// Those of [`client_scores`](Self::client_scores).
+    pub fn client_column(&self, column: &str) -> Result<Vec<(i64, f64)>, ResultsError> {
+        self.read_clients(|file| read_column(file, column))
     }
 
     fn read_clients<T: Default>(
@@ -93,4 +104,22 @@ fn read_all(file: TableFile) -> Result<Vec<ClientScore>> {
     let reader = SerializedFileReader::new(file)?;
     let rows = reader.get_row_iter(None)?;
     rows.map(|row| parse(&row?)).collect()
+}
+
+fn read_column(file: TableFile, column: &str) -> Result<Vec<(i64, f64)>> {
+    let reader = SerializedFileReader::new(file)?;
+    let schema = reader.metadata().file_metadata().schema();
+    if !schema
+        .get_fields()
+        .iter()
+        .any(|field| field.name() == column)
+    {
+        return Ok(Vec::new());
+    }
+    let is_wanted = |field: &&Arc<Type>| field.name() == column || field.name() == "round";
+    let fields = schema.get_fields().iter().filter(is_wanted).cloned();
+    let wanted = Type::group_type_builder(schema.name()).with_fields(fields.collect());
+    let rows = reader.get_row_iter(Some(wanted.build()?))?;
+    let pair = |row: Row| Ok((whole(&row, "round")?, number(&row, column)?));
+    rows.map(|row| pair(row?)).collect()
 }

@@ -58,7 +58,8 @@ fn column<'a>(row: &'a Row, name: &str) -> Result<&'a Field> {
     found.map(|(_, field)| field).ok_or_else(missing)
 }
 
-fn whole(row: &Row, name: &str) -> Result<i64> {
+/// The whole number of `row` in the column `name`.
+pub(super) fn whole(row: &Row, name: &str) -> Result<i64> {
     let value = match column(row, name)? {
         Field::Int(value) => Some(i64::from(*value)),
         Field::Long(value) => Some(*value),
@@ -78,7 +79,8 @@ fn kind(row: &Row) -> Result<RowKind> {
     kind.ok_or_else(|| ParquetError::General(unknown.to_owned()))
 }
 
-fn number(row: &Row, name: &str) -> Result<f64> {
+/// The figure of `row` in the column `name`; not a number where it is absent.
+pub(super) fn number(row: &Row, name: &str) -> Result<f64> {
     figure(column(row, name)?, name)
 }
 

@@ -68,7 +68,7 @@ class Comparison:
         return self._markdown.rstrip("\n")
 
 
-def names(given: str | Sequence[str], what: str) -> list[str]:
+def listed(given: str | Sequence[str], what: str) -> list[str]:
     """One name, or several.
 
     Raises:
@@ -86,6 +86,19 @@ def choices(only: Mapping[str, Value | Sequence[Value]] | None) -> list[tuple[st
         (setting, [text(value) for value in (values if isinstance(values, (list, tuple, set)) else [values])])
         for setting, values in (only or {}).items()
     ]
+
+
+def wording(names: Mapping[Value, str] | None) -> list[tuple[str, str]]:
+    """The words for settings, values and figures.
+
+    Raises:
+        TypeError: if they are no words.
+    """
+    if names is None:
+        return []
+    if not isinstance(names, Mapping) or not all(isinstance(words, str) for words in names.values()):
+        raise TypeError(f'names: found {names!r}, needed words by names, such as {{"dfedavg": "DFedAvg"}}')
+    return [(text(name), words) for name, words in names.items()]
 
 
 def one_of(given: Mapping[str, Any] | None, what: str, example: str) -> tuple[str, str] | None:

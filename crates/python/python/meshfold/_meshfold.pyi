@@ -35,7 +35,7 @@ class Table:
         """The table as a pyarrow table."""
 
 class Figure:
-    """Curves of runs, ready for print. A notebook shows it."""
+    """Curves or bars of runs, ready for print. A notebook shows it."""
 
     @property
     def notes(self) -> list[str]:

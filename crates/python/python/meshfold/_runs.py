@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshfold import _meshfold
-from meshfold._comparison import Comparison, Value, choices, names, one_of
+from meshfold._comparison import Comparison, Value, choices, listed, one_of, wording
 from meshfold._errors import MeshfoldWarning, ResultsError
 from meshfold._meshfold import Figure, Recorded, Stack, Table
 
@@ -246,6 +246,7 @@ class Runs(Sequence[Run]):
         on: str | None = None,
         compare: Mapping[str, Value] | None = None,
         across: str | None = None,
+        names: Mapping[Value, str] | None = None,
     ) -> Comparison:
         """A table with a row for each setting: mean, deviation and 95 % interval over its runs. It is what `meshfold table` prints.
 
@@ -253,7 +254,8 @@ class Runs(Sequence[Run]):
 
         Args:
             by: the settings that tell the rows apart.
-            metric: the figure to show, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded.
+            metric: the figure to show, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded. `test_accuracy.p10` is
+                the 10 % quantile of the clients, `test_accuracy.worst10` the mean of the worst 10 % of them.
             over: the setting whose values repeat a row.
             only: take only runs with these values: `{"topology": ["ring", "complete"]}`.
             at: where to judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`, on the straight line between two
@@ -261,16 +263,19 @@ class Runs(Sequence[Run]):
             best: take for each row the best value of this setting.
             on: the figure that says which value is best, or `validation`; that of the validation examples if the runs have any, else
                 `metric`, if absent.
-            compare: compare each row with the one that has this value, over the same seeds: `{"algorithm": "dsgd"}`.
+            compare: compare each row with the one that has this value, over the same seeds: `{"algorithm": "dsgd"}`. Data frames have
+                the p-value, and beside it `p_value_holm`, corrected by Holm's method for all comparisons of the table, as printed.
             across: print the values of this setting of `by` side by side, each with its mean alone, also in Markdown and LaTeX. Data
                 frames keep a row for each setting.
+            names: words that stand for settings, values and figures, also in Markdown and LaTeX: `{"dfedavg": "DFedAvg"}`. Data frames
+                keep the names.
 
         Raises:
             ValueError: if a name stands for nothing; the message has those that there are. If runs of one row differ in another
                 setting.
         """
         request = {
-            "by": names(by, "by"),
+            "by": listed(by, "by"),
             "over": over,
             "only": choices(only),
             "best": best,
@@ -279,6 +284,7 @@ class Runs(Sequence[Run]):
             "metric": metric,
             "compare": one_of(compare, "compare", '{"algorithm": "dsgd"}'),
             "across": across,
+            "names": wording(names),
         }
         return Comparison(*_meshfold.compare(self._recorded, self._places, request))
 
@@ -297,15 +303,20 @@ class Runs(Sequence[Run]):
         width: float = 85.0,
         height: float | None = None,
         font_size: float = 8.0,
+        panels: str | None = None,
+        names: Mapping[Value, str] | None = None,
+        bars: bool = False,
+        at: Mapping[str, float] | None = None,
     ) -> Figure:
-        """Curves of a figure, each the mean over repeated runs with a band around it. It is what `meshfold figure` draws.
+        """Curves of a figure, each the mean over repeated runs with a band around it, or bars. It is what `meshfold figure` draws.
 
         `runs.figure("topology").save("accuracy.pdf")` writes it; a notebook shows it.
 
         Args:
             by: the settings that tell the curves apart: the first by colour, the others by dashes.
-            y: the figure to draw, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded.
-            x: what measures how far a run is: `rounds`, `steps`, `epochs`, `examples`, `bytes` or `seconds`.
+            y: the figure to draw, as `metric` of `table`.
+            x: what measures how far a run is: `rounds`, `steps`, `epochs`, `examples`, `bytes`, `seconds`, or a figure that never
+                decreases, such as `wall_seconds`.
             over: the setting whose values repeat a curve.
             only: draw only runs with these values: `{"topology": ["ring", "complete"]}`.
             band: `interval`, the 95 % interval of the mean; `quantiles`, 5 % and 95 % of the clients; `range`, their least and largest;
@@ -314,25 +325,34 @@ class Runs(Sequence[Run]):
             x_limits: where the horizontal axis begins and ends.
             y_limits: where the vertical axis begins and ends; accuracies as fractions.
             width: width in millimetres; a column of a paper has about 85.
-            height: height in millimetres; .72 of the width, at most 90, if absent.
+            height: height in millimetres; if absent .72 of the width, at most 90, and with `panels` what their rows need.
             font_size: height of the letters in points.
+            panels: draw a panel for each value of this setting of `by`, at most 12.
+            names: words that stand for settings, values and figures in legend, axes and panels: `{"dfedavg": "DFedAvg"}`.
+            bars: draw bars with 95 % intervals and no curves: a group for each value of the first setting of `by`, a colour for each of the
+                others.
+            at: where bars judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the last evaluation if absent.
 
         Raises:
             ValueError: if a name stands for nothing, the page is too small or the limits leave nothing to draw.
         """
         request = {
-            "by": names(by, "by"),
+            "by": listed(by, "by"),
             "over": over,
             "only": choices(only),
             "x": x,
             "y": y,
             "band": band,
-            "log": names(log, "log"),
+            "log": listed(log, "log"),
             "x_limits": None if x_limits is None else list(x_limits),
             "y_limits": None if y_limits is None else list(y_limits),
             "width": width,
             "height": height,
             "font_size": font_size,
+            "panels": panels,
+            "names": wording(names),
+            "bars": bars,
+            "at": None if at is None else "=".join(one_of(at, "at", '{"round": 100}') or ()),
         }
         return _meshfold.plot(self._recorded, self._places, request)
 

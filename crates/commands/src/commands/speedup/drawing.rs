@@ -1,6 +1,6 @@
 //! Fig. 2 of P-FedAvg: the speed-up over one quantity, with a curve for each value of the others.
 
-use meshfold_figure::{Axis, Curve, Figure, Legend, Point, Scale, Size, Unit};
+use meshfold_figure::{Axis, Curve, Figure, Legend, Panel, Point, Scale, Size, Unit};
 
 use super::{Speedup, SpeedupArguments};
 use crate::commands::figure::{Out, write};
@@ -93,6 +93,7 @@ fn figure(over: &Quantity, by: &[Quantity], found: &[Speedup]) -> Figure {
         unit,
         scale: Scale::Linear,
         limits: None,
+        names: Vec::new(),
     };
     let unit = match over.option {
         "--step-delay" => Unit::Of("s"),
@@ -104,7 +105,7 @@ fn figure(over: &Quantity, by: &[Quantity], found: &[Speedup]) -> Figure {
         x: axis(over.title, unit),
         y: axis("Speed-up", Unit::Number),
         legend,
-        curves: curves.collect(),
+        panels: vec![Panel::whole(curves.collect())],
     }
 }
 

@@ -1,0 +1,212 @@
+//! Bars of a figure at one place of the runs.
+
+use meshfold_experiment::results::RecordedRun;
+use meshfold_figure::{Axis, Bar, Figure, Legend, Panel, Point, Scale, Size, Style, Unit, columns};
+
+use crate::at::At;
+use crate::panels::{Panels, title};
+use crate::plot::{Plot, PlotError, PlotRequest, expect_within, page, repeats, vertical};
+use crate::request::Request;
+use crate::table::{Outcome, Row, Table};
+
+/// How much of its place a group of bars takes.
+const GROUP: f64 = 0.8;
+/// How much of its share of a group a bar takes.
+const BAR: f64 = 0.9;
+/// The least width of the place of a bar, in points.
+const LEAST: f64 = 3.0;
+
+impl Plot {
+    /// Draws a bar for each setting that `request` tells apart: the mean over its runs where `at` says, with its 95 % interval.
+    pub(crate) fn of_bars(
+        runs: &[RecordedRun],
+        request: &PlotRequest,
+        at: &At,
+    ) -> Result<Self, PlotError> {
+        if matches!(at, At::Target(_)) {
+            return Err(PlotError::Target);
+        }
+        let table = Table::of(runs, table_request(request, at))?;
+        let (by, wording) = (&request.curves.by, &table.wording);
+        let keys: Vec<Vec<String>> = table.rows.iter().map(|row| row.keys.clone()).collect();
+        let panels = Panels::of(&keys, request, wording)?;
+        let words = |keys: &Vec<String>| panels.without(wording.values(by, keys));
+        let titles = panels.without(by.iter().map(|name| title(name, wording)).collect());
+        let all: Vec<Vec<String>> = table.keys.iter().map(words).collect();
+        let drawn: Vec<Vec<String>> = keys.iter().map(words).collect();
+        let groups = Groups::of(&titles, &all, &drawn);
+        let bars = table.rows.iter().enumerate();
+        let bars = bars.map(|(place, row)| groups.bar(place, &drawn[place], row));
+        let put = |panel: &mut Panel, bar: Option<Bar>| panel.bars.extend(bar);
+        let mut notes: Vec<String> = groups.legend.iter().filter_map(repeats).collect();
+        notes.extend(bare(&table));
+        let size = page(request, panels.count())?;
+        groups.expect_room(request, panels.count(), size)?;
+        let figure = Figure {
+            size,
+            font_size: request.font_size,
+            x: Axis {
+                title: titles.first().cloned().unwrap_or_default(),
+                unit: Unit::Number,
+                scale: Scale::Linear,
+                limits: None,
+                names: groups.names.clone(),
+            },
+            y: vertical(request, wording, table.loss)?,
+            panels: panels.filled(bars.collect(), put),
+            legend: groups.legend,
+        };
+        expect_within(&figure)?;
+        notes.extend(table.notes);
+        Ok(Self { figure, notes })
+    }
+}
+
+/// The table with a row for each bar.
+fn table_request(request: &PlotRequest, at: &At) -> Request {
+    let curves = &request.curves;
+    Request {
+        by: curves.by.clone(),
+        only: curves.only.clone(),
+        over: curves.over.clone(),
+        at: at.clone(),
+        metric: curves.y.clone(),
+        words: curves.words.clone(),
+        ..Request::over_seeds()
+    }
+}
+
+/// Where bars stand, and how they look.
+struct Groups {
+    /// The value of the first setting of each group.
+    names: Vec<String>,
+    /// The other values, those of one bar of each group.
+    members: Vec<Vec<String>>,
+    legend: Vec<Legend>,
+    styles: Vec<Style>,
+}
+
+impl Groups {
+    /// Those of bars that differ in the settings `titles`, with the values `drawn` among `all`.
+    fn of(titles: &[String], all: &[Vec<String>], drawn: &[Vec<String>]) -> Self {
+        let joined = |values: &Vec<String>| match values.get(1..) {
+            None | Some([]) => Vec::new(),
+            Some(others) => vec![others.join(", ")],
+        };
+        let [of_all, of_drawn] =
+            [all, drawn].map(|keys| keys.iter().map(joined).collect::<Vec<_>>());
+        let title = joined(&titles.to_vec());
+        let (legend, styles) = Legend::among(&title, &of_all, &of_drawn);
+        let firsts = drawn
+            .iter()
+            .map(|values| values.first().cloned().unwrap_or_default());
+        let filled = |legend| Legend {
+            is_filled: true,
+            ..legend
+        };
+        Self {
+            names: distinct(firsts),
+            members: distinct(of_drawn.into_iter()),
+            legend: legend.into_iter().map(filled).collect(),
+            styles,
+        }
+    }
+
+    /// Requires that all bars fit side by side on one of so many panels.
+    fn expect_room(
+        &self,
+        request: &PlotRequest,
+        panels: usize,
+        page: Size,
+    ) -> Result<(), PlotError> {
+        let count = self.names.len() * self.members.len();
+        let width = page.width / columns(panels, page.width, request.font_size) as f64;
+        match LEAST * count as f64 <= width {
+            true => Ok(()),
+            false => Err(PlotError::Bars {
+                count,
+                width: request.width,
+            }),
+        }
+    }
+
+    /// The bar at `place` among the rows, with these `values`; none for a row without a figure.
+    fn bar(&self, place: usize, values: &[String], row: &Row) -> Option<Bar> {
+        let Outcome::Figure(Some(estimate)) = row.outcome else {
+            return None;
+        };
+        let first = values.first().cloned().unwrap_or_default();
+        let group = self.names.iter().position(|name| *name == first)?;
+        let others = values.get(1..).unwrap_or_default().join(", ");
+        let is_own = |member: &Vec<String>| member.join(", ") == others;
+        let member = self.members.iter().position(is_own)?;
+        let share = GROUP / self.members.len() as f64;
+        let interval = estimate.interval;
+        Some(Bar {
+            style: self.styles[place],
+            width: BAR * share,
+            end: Point {
+                x: group as f64 - 0.5 * GROUP + (member as f64 + 0.5) * share,
+                y: estimate.mean,
+                low: interval.map_or(estimate.mean, |interval| interval.low),
+                high: interval.map_or(estimate.mean, |interval| interval.high),
+            },
+        })
+    }
+}
+
+/// Each of `values` once, in the order in which they are met.
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for value in values {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+/// Says that bars have no error bars, if some have none.
+fn bare(table: &Table) -> Option<String> {
+    let is_bare = |row: &Row| match row.outcome {
+        Outcome::Figure(Some(estimate)) => estimate.interval.is_none(),
+        Outcome::Figure(None) | Outcome::Target(_) => false,
+    };
+    let over = table.wording.name(&table.request.over);
+    let text = format!("a bar of one {over} has no interval and is drawn without an error bar");
+    table.rows.iter().any(is_bare).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judged::Judged;
+
+    #[test]
+    fn bars_stand_in_groups_of_the_first_setting() {
+        let keys = [["ring", "dsgd"], ["ring", "alone"], ["star", "alone"]];
+        let keys = keys.map(|key| key.map(str::to_owned).to_vec());
+        let titles = ["topology", "algorithm"].map(str::to_owned);
+        let groups = Groups::of(&titles, &keys, &keys);
+        assert_eq!(groups.names, ["ring", "star"]);
+        assert_eq!(groups.legend[0].title, "algorithm");
+        assert!(groups.legend[0].is_filled);
+        let runs = vec![Judged::finished("seed: 1", &[&[("test_accuracy", 0.5)]])];
+        let table = Table::about(runs, Request::over_seeds()).unwrap();
+        let bar = |place: usize| groups.bar(place, &keys[place], &table.rows[0]).unwrap();
+        let middle = |place: usize| (10.0 * bar(place).end.x).round() as i32;
+        assert_eq!([middle(0), middle(1), middle(2)], [-2, 2, 12]);
+        assert_eq!(bar(1).style, bar(2).style);
+        assert_eq!((bar(0).end.low, bar(0).end.y), (0.5, 0.5));
+        assert!(bare(&table).unwrap().contains("a bar of one seed"));
+    }
+
+    #[test]
+    fn one_setting_has_a_bar_for_each_value_and_no_legend() {
+        let keys = [vec!["ring".to_owned()], vec!["star".to_owned()]];
+        let groups = Groups::of(&["topology".to_owned()], &keys, &keys);
+        assert!(groups.legend.is_empty());
+        assert_eq!(groups.members.len(), 1);
+        assert_eq!(groups.styles[0], groups.styles[1]);
+    }
+}

@@ -1,0 +1,99 @@
+//! The panels of a figure: the values of a setting side by side.
+
+use meshfold_figure::Panel;
+
+use crate::error::TableError;
+use crate::naming::Wording;
+use crate::plot::PlotRequest;
+
+/// The most panels of a figure.
+const MOST: usize = 12;
+
+/// Which panel each curve lies in.
+pub(crate) struct Panels {
+    /// The place, among the settings that tell curves apart, of the one that tells panels apart.
+    column: Option<usize>,
+    /// One for each panel.
+    titles: Vec<String>,
+    /// One for each curve.
+    places: Vec<usize>,
+}
+
+impl Panels {
+    /// Those that `request` asks for, in the order of what is drawn, whose values are `drawn`; one without a title if it asks for none.
+    ///
+    /// # Errors
+    /// [`TableError::NoPanels`] and [`TableError::ManyPanels`].
+    pub(crate) fn of(
+        drawn: &[Vec<String>],
+        request: &PlotRequest,
+        wording: &Wording,
+    ) -> Result<Self, TableError> {
+        let Some(field) = &request.panels else {
+            return Ok(Self {
+                column: None,
+                titles: vec![String::new()],
+                places: vec![0; drawn.len()],
+            });
+        };
+        let mut by = request.curves.by.iter();
+        let column = by.position(|name| name == field);
+        let column = column.ok_or_else(|| TableError::NoPanels {
+            written: field.clone(),
+        })?;
+        let mut values: Vec<&String> = Vec::new();
+        let mut places = Vec::new();
+        for keys in drawn {
+            let value = &keys[column];
+            let known = values.iter().position(|other| *other == value);
+            places.push(known.unwrap_or(values.len()));
+            if known.is_none() {
+                values.push(value);
+            }
+        }
+        if values.len() > MOST {
+            return Err(TableError::ManyPanels {
+                written: field.clone(),
+                count: values.len(),
+                most: MOST,
+            });
+        }
+        let title = |value: &&String| wording.value_alone(field, value);
+        Ok(Self {
+            column: Some(column),
+            titles: values.iter().map(title).collect(),
+            places,
+        })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.titles.len()
+    }
+
+    /// `values`, one for each setting, without that of the setting of the panels.
+    pub(crate) fn without(&self, mut values: Vec<String>) -> Vec<String> {
+        if let Some(column) = self.column {
+            values.remove(column);
+        }
+        values
+    }
+
+    /// The panels with all that is `drawn`, each put by `put` where it lies.
+    pub(crate) fn filled<T>(self, drawn: Vec<T>, put: impl Fn(&mut Panel, T)) -> Vec<Panel> {
+        let panel = |title| Panel {
+            title,
+            ..Panel::default()
+        };
+        let mut panels: Vec<Panel> = self.titles.into_iter().map(panel).collect();
+        for (place, drawn) in self.places.into_iter().zip(drawn) {
+            put(&mut panels[place], drawn);
+        }
+        panels
+    }
+}
+
+/// The words for the setting `name` in a legend.
+pub(crate) fn title(name: &str, wording: &Wording) -> String {
+    let words = wording.asked_for(name).map(str::to_owned);
+    words.unwrap_or_else(|| name.replace('_', " "))
+}

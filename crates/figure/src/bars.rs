@@ -1,0 +1,88 @@
+//! Bars, and what is written below them.
+
+use crate::axis::{Range, Scale};
+use crate::drawing::{Area, Frame, Line, Place, Shape};
+use crate::figure::{Bar, Figure};
+use crate::layout::{INK, Ranges, frame_place};
+use crate::legend::lines;
+
+/// Width of an error bar in points, and of its ends as a share of the bar.
+const ERROR: f64 = 0.8;
+const ENDS: f64 = 0.3;
+/// Space between names, in heights of letters.
+const BETWEEN_NAMES: f64 = 0.5;
+
+impl Figure {
+    /// The range of an axis with names: half a place more at both ends.
+    pub(crate) fn named_range(&self) -> Option<Range> {
+        let count = self.x.names.len();
+        (count > 0).then(|| Range {
+            scale: Scale::Linear,
+            low: -0.5,
+            high: count as f64 - 0.5,
+        })
+    }
+
+    /// A label of the horizontal axis in lines. A name is broken where it is wider than its share of a panel of `width` points.
+    pub(crate) fn label_lines(&self, label: &str, width: f64) -> Vec<String> {
+        match self.x.names.len() {
+            0 => vec![label.to_owned()],
+            count => {
+                let share = width / count as f64 / self.font_size - BETWEEN_NAMES;
+                lines(label, share)
+            }
+        }
+    }
+
+    /// How many lines the labels of the horizontal axis have in a panel of `width` points.
+    pub(crate) fn most_label_lines(&self, width: f64) -> usize {
+        let names = self.x.names.iter();
+        let counts = names.map(|name| self.label_lines(name, width).len());
+        counts.max().unwrap_or(1)
+    }
+
+    /// A bar from 0, or from the lower end of a logarithmic axis, and its error bar.
+    pub(crate) fn bar(&self, bar: &Bar, ranges: &Ranges, frame: Frame) -> Vec<Shape> {
+        let scale = self.y.scale;
+        let end = bar.end;
+        if !self.holds(&end) {
+            return Vec::new();
+        }
+        let place = |x: f64, y: f64| frame_place(ranges, frame, x, y);
+        let base = match scale {
+            Scale::Linear => 0.0,
+            Scale::Logarithmic => ranges.y.low,
+        };
+        let [left, right] = [-0.5, 0.5].map(|side| end.x + side * bar.width);
+        let corners = [(left, base), (left, end.y), (right, end.y), (right, base)];
+        let area = Shape::Area(Area {
+            corners: corners.map(|(x, y)| place(x, y)).to_vec(),
+            colour: bar.style.colour(),
+            opacity: 1.0,
+        });
+        let has_error = end.low != end.high && end.low.is_finite() && scale.holds(end.high);
+        if !has_error {
+            return vec![area];
+        }
+        let low = match scale.holds(end.low) {
+            true => end.low,
+            false => ranges.y.low,
+        };
+        let [left, right] = [-0.5, 0.5].map(|side| end.x + side * ENDS * bar.width);
+        let rule = |from: Place, to: Place| {
+            Shape::Line(Line {
+                places: vec![from, to],
+                colour: INK,
+                width: ERROR,
+                dash: &[],
+            })
+        };
+        let across = |y: f64| rule(place(left, y), place(right, y));
+        vec![
+            area,
+            rule(place(end.x, low), place(end.x, end.high)),
+            across(low),
+            across(end.high),
+        ]
+    }
+}
