@@ -357,10 +357,12 @@ impl ConfigFault {
                 Some("leave `weights` out, or add a topology".to_owned())
             }
             Self::NoOwn { kind, known, .. } if known.is_empty() => Some(format!(
-                "such {kind}s are run by a program of their author's, in Rust or Python: see docs/own.md"
+                "such {kind}s are run by the command of the Python package, `meshfold --import my_file.py run ..`, or by a Rust program of \
+                 their author's: see docs/own.md"
             )),
             Self::NoOwn { kind, name, known } => {
-                Some(suggestion(name, known, &format!("{kind}s")))
+                let known = suggestion(name, known, &format!("{kind}s"));
+                Some(format!("{known}; one of a Python file needs `--import FILE`"))
             }
             Self::Memory { enough: None, .. } => {
                 Some("take fewer clients or a smaller model".to_owned())
