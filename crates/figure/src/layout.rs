@@ -15,6 +15,8 @@ const FRAME: f64 = 0.6;
 const TICK: f64 = 2.5;
 /// The fewest ticks of the vertical axis, where its height has room for them.
 const FEWEST_TICKS: usize = 4;
+/// The fewest ticks of the horizontal axis, where its width has room for their labels.
+const FEWEST_X_TICKS: usize = 3;
 /// How much a band covers what lies below it.
 const BAND: f64 = 0.18;
 /// Space at the edge of the page, in points.
@@ -170,9 +172,20 @@ impl Figure {
         }
     }
 
+    /// Ticks with some space between them; with less if there are too few otherwise, and their labels do not touch.
     fn x_ticks(&self, range: &Range, frame: Frame) -> Vec<Tick> {
-        let most = frame.width() / (5.0 * self.font_size);
-        self.x.ticks(range, (most as usize).max(2))
+        let most = |spacing: f64| {
+            let most = frame.width() / (spacing * self.font_size);
+            (most as usize).max(2)
+        };
+        let [airy, dense] = [5.0, 2.5].map(most);
+        let are_apart = |ticks: &Vec<Tick>| {
+            let room = frame.width() / ticks.len() as f64;
+            self.width_of(ticks) + self.font_size <= room
+        };
+        let mut found = (airy..dense).map(|most| self.x.ticks(range, most));
+        let enough = found.find(|ticks| ticks.len() >= FEWEST_X_TICKS && are_apart(ticks));
+        enough.unwrap_or_else(|| self.x.ticks(range, airy))
     }
 
     /// Ticks with some space between them; with less if there are too few otherwise.

@@ -163,6 +163,29 @@ fn in_panels(width: f64) -> Figure {
     figure
 }
 
+#[test]
+fn narrow_panels_have_three_numbers_at_the_horizontal_axis_where_they_fit() {
+    let middle = |svg: &str| -> Vec<String> {
+        let texts = svg
+            .split("<text")
+            .filter(|text| text.contains("\"middle\""));
+        let content = texts.map(|text| text.split('>').nth(1).unwrap().split('<').next().unwrap());
+        let content = content.map(|text| text.trim().to_owned());
+        content
+            .filter(|text| text.starts_with(|letter: char| letter.is_ascii_digit()))
+            .collect()
+    };
+    let mut figure = in_panels(120.0);
+    figure.panels.truncate(1);
+    figure.size.width = 140.0;
+    figure.x.unit = Unit::Of("s");
+    figure.x.limits = Some([0.02, 0.8]);
+    assert_eq!(middle(&figure.svg()), ["0.2", "0.4", "0.6", "0.8"]);
+    // These would touch each other.
+    figure.x.limits = Some([10_002.0, 10_008.0]);
+    assert_eq!(middle(&figure.svg()), ["10005"]);
+}
+
 /// Bars of two methods on three overlays, one with a long name.
 fn with_bars(width: f64) -> Figure {
     let mut figure = figure(width);
@@ -229,7 +252,7 @@ fn bars_begin_at_0_and_long_names_go_on_in_the_next_line() {
             ..end
         };
     }
-    assert!(below.svg().contains("\n−50\n"));
+    assert!(below.svg().contains("\n−80\n"));
 }
 
 #[test]
