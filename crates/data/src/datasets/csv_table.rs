@@ -61,9 +61,11 @@ pub struct CsvTable {
     pub features: Option<Vec<Column>>,
     /// Columns that are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
     pub ignore: Vec<Column>,
     /// Features that are words, at most 100 different ones in a column.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
     pub categories: Vec<Column>,
     /// What empty cells of features become; they are refused if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,7 +210,9 @@ impl Dataset for CsvTable {
     /// Labels, clients and categories as words, as numbers, and as the splits hold them; if numbers are standardised or
     /// missing, some of them in double precision.
     fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
-        let columns = 2 + usize::from(self.client.is_some()) + self.categories.len();
+        let has_split = matches!(self.test, CsvTest::Column(_));
+        let more = [self.client.is_some(), has_split].map(usize::from);
+        let columns = 1 + more.iter().sum::<usize>() + self.categories.len();
         let in_doubles = self.standardise || self.missing.is_some();
         let doubles = usize::from(in_doubles) * doubles_of(summary);
         10 * columns * (summary.train() + summary.test() + summary.validation()) + doubles

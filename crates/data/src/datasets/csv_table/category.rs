@@ -129,12 +129,12 @@ impl OneHot {
 
     /// What a warning says of words that training rows do not have, if there are any.
     pub(super) fn warning(&self) -> Option<String> {
-        let count = self.untrained.len();
-        let listed = || listed(self.untrained.iter().map(String::as_str));
-        (count > 0).then(|| {
-            let (name, listed) = (&self.name, listed());
+        let words = self.untrained.iter().map(String::as_str);
+        (!self.untrained.is_empty()).then(|| {
             format!(
-                "{name}: {count} words that no training row has are 0 in all features: {listed}"
+                "{}: words that no training row has, 0 in all features: {}",
+                self.name,
+                listed(words)
             )
         })
     }
