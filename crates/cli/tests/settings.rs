@@ -126,6 +126,8 @@ fn unwritten() -> Value {
         "shortfall": "redraw",
         "hold": false,
         "warmup": 0,
+        "ignore": [],
+        "categories": [],
     })
 }
 

@@ -10,7 +10,7 @@ pub mod seeds;
 use std::io::{Cursor, Read};
 
 use crate::datasets::cifar::Record;
-use crate::datasets::csv_table::{self, Column, CsvTable, CsvTest};
+use crate::datasets::csv_table::{self, Column, CsvMissing, CsvTable, CsvTest, Layout};
 use crate::datasets::femnist::{Written, read_leaf};
 use crate::datasets::leukemia_a2::{self, classes, read_matrix};
 use crate::datasets::reddit;
@@ -121,16 +121,18 @@ fn array<R: Read>(content: R, size: u64) -> Result<R, Fault> {
     Ok(array.into_content())
 }
 
-/// A table.
+/// A table, its features numbers or, but for the first, words.
 pub fn csv(bytes: &[u8]) -> bool {
-    let read = |header| {
+    let has_clients = bytes.first().is_some_and(|byte| byte % 2 == 0);
+    let read = |header, categories: &[usize]| {
         let settings = CsvTable {
             file: String::new(),
             label: Column::Place(0),
-            client: bytes
-                .first()
-                .is_some_and(|b| b % 2 == 0)
-                .then_some(Column::Place(1)),
+            client: has_clients.then_some(Column::Place(1)),
+            features: None,
+            ignore: Vec::new(),
+            categories: categories.iter().copied().map(Column::Place).collect(),
+            missing: (!categories.is_empty()).then_some(CsvMissing::Mean),
             header,
             delimiter: ',',
             standardise: false,
@@ -155,14 +157,21 @@ pub fn csv(bytes: &[u8]) -> bool {
             client_names: None,
             train: (0..rows as u32).collect(),
             test: Vec::new(),
+            validation: Vec::new(),
         };
-        let dealt = RowsBySplit::<f32>::of("csv", &tagged, table.width);
-        let mut dealt = dealt.expect("a table holds fewer numbers than bytes");
-        csv_table::numbers(bytes, &settings, table.width, rows, &mut dealt)
+        let Ok(layout) = Layout::of(table, &tagged.train).map_err(told) else {
+            return false;
+        };
+        let layout = layout.filled_with_gaps();
+        let dealt = RowsBySplit::<f32>::of("csv", &tagged, layout.width);
+        let mut dealt =
+            dealt.expect("a table has at most a hundred features for each of its cells");
+        csv_table::numbers(bytes, &settings, &layout, 0, &mut dealt)
             .map_err(told)
             .is_ok()
     };
-    read(false) | read(true)
+    let words = [2];
+    read(false, &[]) | read(true, &[]) | read(false, &words) | read(true, &words)
 }
 
 /// LEAF's json of images. A user without a name is passed over.

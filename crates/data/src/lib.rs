@@ -43,7 +43,7 @@ mod partition;
 pub use self::datasets::DatasetConfig;
 pub use self::datasets::cifar::{Cifar10, Cifar100, CifarLabels};
 pub use self::datasets::consensus::Consensus;
-pub use self::datasets::csv_table::{Column, CsvTable, CsvTest};
+pub use self::datasets::csv_table::{Column, CsvMissing, CsvTable, CsvTest};
 pub use self::datasets::cwru::{Cwru, NormalRecordings};
 pub use self::datasets::fashion_mnist::FashionMnist;
 pub use self::datasets::femnist::{

@@ -167,6 +167,46 @@ fn cells_of_a_table_are_told_by_line_and_column() {
     assert!(!sandbox.path("runs").exists());
 }
 
+#[test]
+fn tables_are_read_as_they_come() {
+    let sandbox = Sandbox::new();
+    let tiny = TINY.replace(SHARDS, "{iid: {clients: 4}}");
+    sandbox.write("tiny.yaml", &tiny);
+    let row = |row: usize| {
+        let colour = ["red", "blue", "green"][row % 3];
+        let part = ["train", "train", "test", "validation"][row % 4];
+        let height = if row % 7 == 5 { "" } else { "1.8" };
+        format!("n{row},{colour},{height},{part},{}\n", row % 2)
+    };
+    let rows: String = (0..80).map(row).collect();
+    sandbox.write("data/t.csv", &format!("id,colour,height,part,kind\n{rows}"));
+    let plan = |keys: &str| {
+        planned(
+            &sandbox,
+            &format!("{{csv: {{file: t.csv, label: kind{keys}}}}}"),
+        )
+    };
+    plan("").ended_with(2).complained_of(&[
+        "data/t.csv: line 2, column `id`: `n0` is no number",
+        "`categories`",
+        "`ignore`",
+    ]);
+    let keys = ", ignore: [id], categories: [colour], test: {column: part}";
+    plan(keys).ended_with(2).complained_of(&[
+        "data/t.csv: line 7, column `height`: found an empty cell",
+        "`missing: mean`",
+    ]);
+    let keys = &format!("{keys}, missing: mean");
+    let planned = plan(keys).ended_with(0);
+    let told = "csv: 40 training and 20 test examples of 4 numbers in 2 classes";
+    assert!(planned.out.contains(told), "{}", planned.out);
+    let dataset = format!("dataset={{csv: {{file: t.csv, label: kind{keys}}}}}");
+    let run = ["run", "tiny.yaml", "--set", &dataset];
+    sandbox.meshfold(&run).ended_with(0);
+    let again = sandbox.meshfold(&run).ended_with(0);
+    assert!(again.out.contains("skipped"), "{}", again.out);
+}
+
 /// An archive of the features and labels of so many examples, which are stored.
 fn npz(labels: &[u16]) -> Vec<u8> {
     let array = |descr: &str, shape: String, elements: Vec<u8>| {

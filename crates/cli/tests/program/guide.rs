@@ -15,6 +15,9 @@ use crate::sandbox::Sandbox;
 /// What the program in Python of `docs/guide/own-data.md` writes.
 const PATIENTS: &[u8] = include_bytes!("guide/patients.npz");
 
+/// What the program in Python of `docs/guide/own-table.md` writes.
+const VISITS: &[u8] = include_bytes!("guide/visits.csv");
+
 /// The page `docs/guide/<name>.md`, and a folder with the files that it tells to write.
 fn opened(name: &str) -> (Page, Sandbox) {
     let page = Page::read(&format!("docs/guide/{name}.md"));
@@ -51,6 +54,21 @@ fn methods_are_compared() {
 fn own_data_are_read() {
     let (page, sandbox) = opened("own-data");
     fs::write(sandbox.path("patients.npz"), PATIENTS).unwrap();
+    carry_out(&page.steps(), &sandbox);
+}
+
+#[test]
+fn an_own_table_is_read_as_it_is() {
+    let (page, sandbox) = opened("own-table");
+    fs::write(sandbox.path("visits.csv"), VISITS).unwrap();
+    let plain = "dataset={csv: {file: visits.csv, label: outcome}}";
+    let plan = sandbox.meshfold(&["plan", "visits.yaml", "--set", plain]);
+    let text = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/own-table.md"),
+    );
+    let told = "visits.csv: line 2, column `date`: `2026-01-01` is no number: name the column in `categories`";
+    assert!(text.unwrap().contains(told));
+    plan.ended_with(2).complained_of(&[told]);
     carry_out(&page.steps(), &sandbox);
 }
 

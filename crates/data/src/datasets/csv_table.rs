@@ -1,26 +1,32 @@
 //! `csv`: any table of numbers with a label in every row.
 
+mod category;
 mod columns;
 mod fault;
+mod layout;
+mod missing;
+mod numbers;
 mod records;
+mod tags;
 
 use std::io::Read;
 use std::mem::take;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use csv::ByteRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::fault::Flaw;
 pub(crate) use self::fault::TableFault;
-use self::records::{Records, text};
+pub(crate) use self::layout::Layout;
+pub use self::missing::CsvMissing;
+use self::missing::PresentMeans;
+use self::numbers::Number;
+pub(crate) use self::numbers::numbers;
+pub(crate) use self::tags::{Table, table};
 use super::Dataset;
-use crate::datasets::own_tables::{self, MOST_NUMBERS, Words};
+use crate::datasets::own_tables;
 use crate::datasets::published::Published;
-use crate::datasets::table_rows::{RowsBySplit, Tagged, doubles_of};
-use crate::files::excerpt::excerpt;
+use crate::datasets::table_rows::{PIECE, RowsBySplit, Tagged, doubles_of};
 use crate::files::payload;
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Shape, Splits};
 
@@ -30,11 +36,16 @@ const MOST_BYTES: u64 = 1 << 36;
 /// The most classes: labels have 16 bits.
 const MOST_CLASSES: usize = u16::MAX as usize;
 
-/// Settings of a table: every column but the label and the client is a feature.
+/// Settings of a table: every column that has no other use is a feature.
 ///
 /// Files lie beside the file of the experiment or in the data folder, and may be packed (`.gz`, `.bz2`, `.xz`, `.zst`). The classes are the different
 /// labels of all files in their order, as numbers if all of them are numbers (`1` and `1.0` are one), else as words; the owners
 /// are the different values of the client's column in the same way. A row may have 16 MiB.
+///
+/// Features are numbers, and words in the columns of `categories`: such a column becomes one feature for each word that training
+/// rows have, in the order of classes, which is 1 in the rows with this word and else 0. A word that no training row has is 0 in
+/// all of them, with a warning. `missing` says what becomes of empty cells; in columns of numbers `NA`, `N/A`, `NaN`, `null` and `?` are empty,
+/// too. Empty cells are filled before features are standardised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CsvTable {
@@ -45,6 +56,20 @@ pub struct CsvTable {
     /// The column that says whose an example is, if one does.
     #[serde(default)]
     pub client: Option<Column>,
+    /// The columns that are features; all that have no other use if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<Vec<Column>>,
+    /// Columns that are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub ignore: Vec<Column>,
+    /// Features that are words, at most 100 different ones in a column.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub categories: Vec<Column>,
+    /// What empty cells of features become; they are refused if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<CsvMissing>,
     /// Whether the first row holds names.
     #[serde(default = "yes")]
     pub header: bool,
@@ -79,6 +104,8 @@ pub enum Column {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CsvTest {
+    /// The rows that this column calls `test`. Those that it calls `train` train, and those that it calls `validation` are kept apart.
+    Column(Column),
     /// Another file of the same columns.
     File(String),
     /// This share of the rows, drawn at random.
@@ -125,22 +152,23 @@ impl Dataset for CsvTable {
         }
         match &self.test {
             CsvTest::Share(share) => own_tables::check_share(NAME, "test.share", *share),
-            CsvTest::File(_) => Ok(()),
+            CsvTest::File(_) | CsvTest::Column(_) => Ok(()),
         }
     }
 
-    /// Reads every file twice: its labels, then its numbers, which are read three times if they are standardised.
+    /// Reads every file twice: its labels, then its numbers, which are read three times if they are standardised, and once
+    /// more if some are missing.
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
         let files = self.own_files(folder)?;
-        let (table, tagged) = self.tagged(&files)?;
-        let shape = Shape::flat(table.width);
+        let (layout, tagged) = self.tagged(&files)?;
+        let shape = Shape::flat(layout.width);
         let of = |numbers, labels| Examples::numbers(numbers, labels, shape, tagged.classes);
         if self.standardise {
-            let read = |dealt: &mut RowsBySplit<'_, f64>| self.read(&files, &table, dealt);
-            return tagged.standardised(NAME, table.width, read, of);
+            let read = |dealt: &mut RowsBySplit<'_, f64>| self.read(&files, &layout, dealt);
+            return tagged.standardised(NAME, layout.width, read, of);
         }
-        let mut dealt = RowsBySplit::<f32>::of(NAME, &tagged, table.width)?;
-        self.read(&files, &table, &mut dealt)?;
+        let mut dealt = RowsBySplit::<f32>::of(NAME, &tagged, layout.width)?;
+        self.read(&files, &layout, &mut dealt)?;
         tagged.splits(dealt, of)
     }
 
@@ -152,15 +180,15 @@ impl Dataset for CsvTable {
         see: &mut dyn FnMut(&Examples),
     ) -> Result<Splits, DataError> {
         let files = self.own_files(folder)?;
-        let (table, tagged) = self.tagged(&files)?;
-        let sizes = [most, table.width];
-        let shape = Shape::flat(table.width);
+        let (layout, tagged) = self.tagged(&files)?;
+        let sizes = [most, layout.width];
+        let shape = Shape::flat(layout.width);
         let of = |numbers, labels| Examples::numbers(numbers, labels, shape, tagged.classes);
         if self.standardise {
-            let read = |dealt: &mut RowsBySplit<'_, f64>| self.read(&files, &table, dealt);
+            let read = |dealt: &mut RowsBySplit<'_, f64>| self.read(&files, &layout, dealt);
             return tagged.standardised_in_pieces(sizes, read, of, see);
         }
-        let read = |dealt: &mut RowsBySplit<'_, f32>| self.read(&files, &table, dealt);
+        let read = |dealt: &mut RowsBySplit<'_, f32>| self.read(&files, &layout, dealt);
         tagged.splits_in_pieces(sizes, read, of, see)
     }
 
@@ -168,21 +196,26 @@ impl Dataset for CsvTable {
         true
     }
 
-    /// Reads labels and clients alone.
+    /// Reads every file once, and once more if numbers are missing: a cell that cannot be used is told before a run begins.
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
         let files = self.own_files(folder)?;
-        let (table, tagged) = self.tagged(&files)?;
+        let (layout, tagged) = self.tagged(&files)?;
         tagged.warn_of_untrained(NAME, &files[0]);
-        let input = Input::Numbers(Shape::flat(table.width));
-        Ok(tagged.summary(input).of_numbers())
+        layout.warn_of_untrained(&files[0]);
+        let input = Input::Numbers(Shape::flat(layout.width));
+        let summary = tagged.summary(input).of_numbers();
+        Ok(summary.with_validation(tagged.validation.len()))
     }
 
-    /// Labels and clients as words, as numbers, and as the splits hold them; if numbers are standardised, some of them
-    /// in double precision.
+    /// Labels, clients and categories as words, as numbers, and as the splits hold them; if numbers are standardised or
+    /// missing, some of them in double precision.
     fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
-        let columns = 1 + usize::from(self.client.is_some());
-        let doubles = usize::from(self.standardise) * doubles_of(summary);
-        10 * columns * (summary.train() + summary.test()) + doubles
+        let has_split = matches!(self.test, CsvTest::Column(_));
+        let more = [self.client.is_some(), has_split].map(usize::from);
+        let columns = 1 + more.iter().sum::<usize>() + self.categories.len();
+        let in_doubles = self.standardise || self.missing.is_some();
+        let doubles = usize::from(in_doubles) * doubles_of(summary);
+        10 * columns * (summary.train() + summary.test() + summary.validation()) + doubles
     }
 
     /// The file of the table, then that of the test examples if there is one.
@@ -190,7 +223,7 @@ impl Dataset for CsvTable {
         self.validate()?;
         let test = match &self.test {
             CsvTest::File(file) => Some(file.as_str()),
-            CsvTest::Share(_) => None,
+            CsvTest::Share(_) | CsvTest::Column(_) => None,
         };
         own_tables::files(NAME, &self.file, test, folder)
     }
@@ -208,40 +241,30 @@ impl CsvTable {
     }
 
     /// Reads the numbers of the tables in `files` into the rows of each split.
-    fn read<T: Copy + Into<f64> + FromStr>(
+    fn read<T: Number>(
         &self,
         files: &[PathBuf],
-        table: &Table,
+        layout: &Layout,
         dealt: &mut RowsBySplit<'_, T>,
     ) -> Result<(), DataError> {
-        let mut first = 0;
-        for (path, end) in files.iter().zip(&table.ends) {
-            let rows = end - first;
-            numbers(self.content(path)?, self, table.width, rows, dealt)
+        for (place, path) in files.iter().enumerate() {
+            numbers(self.content(path)?, self, layout, place, dealt)
                 .map_err(|fault| fault.of(path))?;
-            first = *end;
         }
         Ok(())
     }
 
     /// Everything but the numbers of the tables in `files`.
-    fn tagged(&self, files: &[PathBuf]) -> Result<(Table, Tagged), DataError> {
+    fn tagged(&self, files: &[PathBuf]) -> Result<(Layout, Tagged), DataError> {
         let mut read = None;
         for path in files {
             let next = table(self.content(path)?, self, read);
             read = Some(next.map_err(|fault| fault.of(path))?);
         }
         let mut table = read.expect("there is a file");
+        let of_first = |fault: TableFault| fault.of(&files[0]);
+        let [train, test, validation] = self.by_split(&table).map_err(of_first)?;
         let (labels, clients) = (take(&mut table.labels), take(&mut table.clients));
-        let count = labels.len();
-        let (train, test) = match &self.test {
-            CsvTest::Share(share) => own_tables::drawn(count, *share, self.seed)
-                .map_err(|fault| TableFault::Table(fault.reason).of(&files[0]))?,
-            CsvTest::File(_) => {
-                let first = table.ends[0] as u32;
-                ((0..first).collect(), (first..count as u32).collect())
-            }
-        };
         let (labels, clients) = (labels.numbered(), clients.numbered());
         let classes = labels.different;
         if classes < 2 {
@@ -261,165 +284,47 @@ impl CsvTable {
             client_names: clients.names,
             train,
             test,
+            validation,
         };
-        Ok((table, tagged))
+        let layout = Layout::of(table, &tagged.train).map_err(of_first)?;
+        let layout = self.filled(files, layout, &tagged)?;
+        Ok((layout, tagged))
     }
-}
 
-/// What the tables hold besides their numbers.
-pub(crate) struct Table {
-    names: Option<Vec<String>>,
-    /// Numbers of a row.
-    pub(crate) width: usize,
-    /// How many rows there are up to the end of each file.
-    pub(crate) ends: Vec<usize>,
-    labels: Words,
-    clients: Words,
-}
-
-/// Reads labels and clients of the table `content`. If there is a table `before`, the rows follow its rows, and both
-/// must have the same columns.
-///
-/// # Errors
-/// A [`TableFault`] at the row that cannot be read.
-pub(crate) fn table(
-    content: impl Read,
-    settings: &CsvTable,
-    before: Option<Table>,
-) -> Result<Table, TableFault> {
-    let records = Records::begin(content, settings)?;
-    let (names, width) = (&records.names, records.width());
-    let mut table = match before {
-        Some(table) if table.width != width => {
-            let needed = table.width;
-            let reason = format!("{width} features found, the {needed} of the first file needed");
-            return Err(reason.into());
-        }
-        Some(table) if table.names != *names => {
-            return Err(other_name(table.names, names).into());
-        }
-        Some(table) => table,
-        None => Table {
-            names: names.clone(),
-            width,
-            ends: Vec::new(),
-            labels: Words::default(),
-            clients: Words::default(),
-        },
-    };
-    records.each(|record, chosen| {
-        let rows = table.labels.len();
-        if (rows + 1).saturating_mul(width) > MOST_NUMBERS || rows >= u32::MAX as usize {
-            return Err(Flaw::row(format!("more than {MOST_NUMBERS} numbers")));
-        }
-        take_word(record, chosen.label, "a label", &mut table.labels)?;
-        if table.labels.different() > MOST_CLASSES {
-            let reason =
-                format!("more than {MOST_CLASSES} different labels; does it hold classes?");
-            return Err(Flaw::cell(chosen.label, reason));
-        }
-        match chosen.client {
-            Some(client) => take_word(record, client, "a client", &mut table.clients),
-            None => Ok(()),
-        }
-    })?;
-    table.ends.push(table.labels.len());
-    Ok(table)
-}
-
-/// Names the first column that two files call differently.
-fn other_name(first: Option<Vec<String>>, second: &Option<Vec<String>>) -> String {
-    let (first, second) = (first.iter().flatten(), second.iter().flatten());
-    let mut pairs = first.zip(second).enumerate();
-    match pairs.find(|(_, (needed, found))| needed != found) {
-        Some((column, (needed, found))) => {
-            let (found, needed) = (excerpt(found), excerpt(needed));
-            format!("column {column} is called `{found}`, `{needed}` as in the first file needed")
-        }
-        None => "the names of the first file's columns needed".into(),
-    }
-}
-
-/// Appends the word in a column to `words`; messages call it `what`.
-fn take_word(
-    record: &ByteRecord,
-    column: usize,
-    what: &str,
-    words: &mut Words,
-) -> Result<(), Flaw> {
-    match text(record, column)? {
-        "" => {
-            let reason = format!("found an empty cell, {what} is needed");
-            Err(Flaw::cell(column, reason))
-        }
-        text => words
-            .push(text)
-            .map_err(|reason| Flaw::cell(column, reason)),
-    }
-}
-
-/// Reads the numbers of the table `content`, which is known to have `rows` rows of `width` numbers.
-///
-/// # Errors
-/// A [`TableFault`] at the row that cannot be read.
-pub(crate) fn numbers<T: Copy + Into<f64> + FromStr>(
-    content: impl Read,
-    settings: &CsvTable,
-    width: usize,
-    rows: usize,
-    dealt: &mut RowsBySplit<'_, T>,
-) -> Result<(), TableFault> {
-    let changed = |found: String| format!("{found}: the file changed while it was read");
-    let records = Records::begin(content, settings)?;
-    if records.width() != width {
-        let reason = changed(format!(
-            "{} features found, {width} before",
-            records.width()
-        ));
-        return Err(reason.into());
-    }
-    let mut found = 0;
-    records.each(|record, chosen| {
-        if found == rows {
-            return Err(Flaw::row(changed(format!("more than {rows} rows found"))));
-        }
-        found += 1;
-        let row = dealt.next_row();
-        for column in 0..record.len() {
-            if chosen.is_feature(column) {
-                row.push(number(record, column)?);
+    /// The rows that train, those that test and those kept apart for validation, each ascending.
+    fn by_split(&self, table: &Table) -> Result<[Vec<u32>; 3], TableFault> {
+        let count = table.labels.len();
+        let (train, test) = match &self.test {
+            CsvTest::Column(_) => return table.splits.rows(),
+            CsvTest::Share(share) => own_tables::drawn(count, *share, self.seed)
+                .map_err(|fault| TableFault::Table(fault.reason))?,
+            CsvTest::File(_) => {
+                let first = table.ends[0] as u32;
+                ((0..first).collect(), (first..count as u32).collect())
             }
-        }
-        Ok(())
-    })?;
-    match found == rows {
-        true => Ok(()),
-        false => Err(changed(format!("{found} rows found, {rows} before")).into()),
+        };
+        Ok([train, test, Vec::new()])
     }
-}
 
-/// The number in a column, which is finite in single precision.
-fn number<T: Copy + Into<f64> + FromStr>(record: &ByteRecord, column: usize) -> Result<T, Flaw> {
-    let text = text(record, column)?;
-    match text.parse::<T>() {
-        Ok(value) if (value.into() as f32).is_finite() => Ok(value),
-        parsed => Err(Flaw::cell(column, no_number(text, parsed.is_ok()))),
-    }
-}
-
-/// What is wrong with a feature that is not finite, though it may be a number.
-fn no_number(text: &str, is_number: bool) -> String {
-    if text.is_empty() {
-        return "found an empty cell, a number is needed: fill it in, or leave the row out".into();
-    }
-    let shown = excerpt(text);
-    let is_finite = text.parse::<f64>().is_ok_and(f64::is_finite);
-    match (is_number, is_finite) {
-        (true, true) => format!("`{shown}` is too large, at most {:e} is needed", f32::MAX),
-        (true, false) => format!("`{shown}` is no finite number"),
-        (false, _) => {
-            format!("`{shown}` is no number, but all columns besides label and client are features")
+    /// The `layout` with the means of features that some row lacks.
+    ///
+    /// # Errors
+    /// [`DataError::Table`] if a column has no number in the training rows.
+    fn filled(
+        &self,
+        files: &[PathBuf],
+        layout: Layout,
+        tagged: &Tagged,
+    ) -> Result<Layout, DataError> {
+        if !layout.has_missing {
+            return Ok(layout);
         }
+        let layout = layout.filled_with_gaps();
+        let mut means = PresentMeans::of(layout.width);
+        let read = |dealt: &mut RowsBySplit<'_, f64>| self.read(files, &layout, dealt);
+        tagged.each_piece([PIECE, layout.width], read, &mut |piece| means.add(&piece))?;
+        let filled = layout.filled_with(means.finish());
+        filled.map_err(|fault| fault.of(&files[0]))
     }
 }
 

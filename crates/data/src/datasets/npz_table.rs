@@ -290,6 +290,7 @@ impl NpzTable {
             labels,
             train,
             test,
+            validation: Vec::new(),
         })
     }
 }

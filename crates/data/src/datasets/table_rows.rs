@@ -14,7 +14,7 @@ use crate::files::excerpt::listed;
 use crate::{DataError, DatasetSummary, Examples, Input, Splits};
 
 /// Bytes of numbers that are held before they are standardised.
-const PIECE: usize = 1 << 24;
+pub(crate) const PIECE: usize = 1 << 24;
 
 /// Bytes of the numbers that are held in double precision before they are standardised: those of the test rows, and of a piece of the
 /// training rows.
@@ -39,6 +39,8 @@ pub(crate) struct Tagged {
     pub(crate) train: Vec<u32>,
     /// The rows that test, ascending.
     pub(crate) test: Vec<u32>,
+    /// The rows kept apart for validation, ascending.
+    pub(crate) validation: Vec<u32>,
 }
 
 impl Tagged {
@@ -71,7 +73,10 @@ impl Tagged {
         Ok(Splits {
             train: examples(dealt.train, &self.train)?,
             test: examples(dealt.test, &self.test)?,
-            validation: None,
+            validation: match self.validation.as_slice() {
+                [] => None,
+                rows => Some(examples(dealt.validation, rows)?),
+            },
         })
     }
 
@@ -104,14 +109,17 @@ impl Tagged {
         let step = per_piece(most, width * size_of::<T>());
         let mut dealt = RowsBySplit::in_pieces(self, [step, width], &mut on);
         read(&mut dealt)?;
-        let test = dealt.finish();
+        let [test, validation] = dealt.finish();
         if let Some(error) = failed {
             return Err(error);
         }
         Ok(Splits {
             train: Arc::new(examples(Vec::new(), &[])?),
             test: Arc::new(examples(test, &self.test)?),
-            validation: None,
+            validation: match self.validation.as_slice() {
+                [] => None,
+                rows => Some(Arc::new(examples(validation, rows)?)),
+            },
         })
     }
 
@@ -132,8 +140,9 @@ impl Tagged {
         let standard = self.standard([PIECE, width], &read)?;
         let mut rows = RowsBySplit::of(dataset, self, width)?;
         let mut keep = |piece| rows.train.extend(standard.of_doubles(piece));
-        let test = self.each_piece([PIECE, width], &read, &mut keep)?;
+        let [test, validation] = self.each_piece([PIECE, width], &read, &mut keep)?;
         rows.test.extend(standard.of_doubles(test));
+        rows.validation.extend(standard.of_doubles(validation));
         self.splits(rows, of)
     }
 
@@ -168,13 +177,14 @@ impl Tagged {
         Ok(deviations.finish())
     }
 
-    /// Gives `see` the numbers of the training rows in pieces of at most `most` bytes; returns those of the test rows.
-    fn each_piece(
+    /// Gives `see` the numbers of the training rows in pieces of at most `most` bytes; returns those of the test
+    /// rows and of the rows kept apart.
+    pub(crate) fn each_piece(
         &self,
         [most, width]: [usize; 2],
         read: impl Fn(&mut RowsBySplit<'_, f64>) -> Result<(), DataError>,
         see: &mut dyn FnMut(Vec<f64>),
-    ) -> Result<Vec<f64>, DataError> {
+    ) -> Result<[Vec<f64>; 2], DataError> {
         let step = per_piece(most, width * size_of::<f64>());
         let mut dealt = RowsBySplit::in_pieces(self, [step, width], see);
         read(&mut dealt)?;
@@ -236,8 +246,11 @@ fn at<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
 pub(crate) struct RowsBySplit<'a, T> {
     train: Vec<T>,
     test: Vec<T>,
+    validation: Vec<T>,
     /// The test rows that are to come, the last first.
     testing: Vec<u32>,
+    /// The rows for validation that are to come, the last first.
+    kept_apart: Vec<u32>,
     next: u32,
     /// Where training rows are handed on, if not all of them are kept.
     pieces: Option<Pieces<'a, T>>,
@@ -273,7 +286,9 @@ impl<'a, T> RowsBySplit<'a, T> {
         Ok(Self {
             train: room(tagged.train.len())?,
             test: room(tagged.test.len())?,
+            validation: room(tagged.validation.len())?,
             testing: tagged.test.iter().rev().copied().collect(),
+            kept_apart: tagged.validation.iter().rev().copied().collect(),
             next: 0,
             pieces: None,
         })
@@ -288,7 +303,9 @@ impl<'a, T> RowsBySplit<'a, T> {
         Self {
             train: Vec::new(),
             test: Vec::new(),
+            validation: Vec::new(),
             testing: tagged.test.iter().rev().copied().collect(),
+            kept_apart: tagged.validation.iter().rev().copied().collect(),
             next: 0,
             pieces: Some(Pieces {
                 full: step.min(tagged.train.len()) * width,
@@ -297,21 +314,27 @@ impl<'a, T> RowsBySplit<'a, T> {
         }
     }
 
-    /// The features of the test rows, once all rows have been read. Also hands on the last training rows.
-    pub(crate) fn finish(mut self) -> Vec<T> {
+    /// The features of the test rows and of those kept apart, once all rows have been read. Also hands on the last
+    /// training rows.
+    pub(crate) fn finish(mut self) -> [Vec<T>; 2] {
         if let Some(pieces) = self.pieces.filter(|_| !self.train.is_empty()) {
             (pieces.see)(mem::take(&mut self.train));
         }
-        self.test
+        [self.test, self.validation]
     }
 
     /// What the features of the next row are appended to.
     pub(crate) fn next_row(&mut self) -> &mut Vec<T> {
         let row = self.next;
         self.next += 1;
-        match self.testing.pop_if(|first| *first == row) {
-            Some(_) => &mut self.test,
-            None => {
+        let is_next = |first: &mut u32| *first == row;
+        match (
+            self.testing.pop_if(is_next),
+            self.kept_apart.pop_if(is_next),
+        ) {
+            (Some(_), _) => &mut self.test,
+            (None, Some(_)) => &mut self.validation,
+            (None, None) => {
                 if let Some(pieces) = &mut self.pieces
                     && self.train.len() >= pieces.full
                 {
@@ -342,6 +365,7 @@ mod tests {
             client_names: None,
             train: vec![1, 2],
             test: vec![0, 3],
+            validation: Vec::new(),
         }
     }
 

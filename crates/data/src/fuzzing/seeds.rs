@@ -37,11 +37,12 @@ fn targets() -> [Target; 15] {
     ]
 }
 
-const CSV: [&str; 4] = [
+const CSV: [&str; 5] = [
     "length,kind,width\n1.5,b,2\n2.5,a,-4e-2\n",
     "\"a, b\",1,2,3\r\n\"c \"\"d\"\"\",4,5,6\r\n",
     "1,2\n3,4",
     "\u{feff}\"x\ny\",1,2\r\n\r\n\n\"z\",2,3",
+    "a,1,red,NA\nb,2,blue,5\na,?,,6\n",
 ];
 
 const LEUKEMIA: [&str; 3] = [

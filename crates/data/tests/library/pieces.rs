@@ -85,6 +85,30 @@ fn tables_come_in_pieces_standardised_by_all_training_rows() {
 }
 
 #[test]
+fn tables_of_words_and_empty_cells_come_in_pieces() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |row: usize| {
+        let colour = ["red", "blue", "", "green"][row * 5 % 4];
+        let number = if row % 7 == 2 { "" } else { "7.25" };
+        let part = ["train", "test", "train", "validation", "train"][row % 5 * 3 % 5];
+        format!("{row},{colour},{number},{part},{}\n", row % 3)
+    };
+    let text: String = (0..41).map(row).collect();
+    fs::write(folder.path().join("a.csv"), text).unwrap();
+    let data = DataFolder::new(folder.path());
+    for standardise in ["true", "false"] {
+        for test in [r#"{"column": 3}"#, r#"{"share": 0.3}"#] {
+            let ignored = if test.contains("column") { "" } else { "3" };
+            let dataset = format!(
+                r#"{{"csv": {{"file": "a.csv", "label": 4, "header": false, "standardise": {standardise},
+                    "categories": [1], "ignore": [{ignored}], "missing": "mean", "test": {test}}}}}"#
+            );
+            expect_the_same(&dataset, &data);
+        }
+    }
+}
+
+#[test]
 fn arrays_come_in_pieces() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/femnist");
     let data = DataFolder::new(fixture);

@@ -1,6 +1,8 @@
-//! Which columns of a table are no features, found by their places or names.
+//! What the columns of a table are for, found by their places or names.
 
-use super::{Column, CsvTable};
+use std::collections::BTreeMap;
+
+use super::{Column, CsvTable, CsvTest};
 use crate::files::excerpt::{excerpt, listed};
 use crate::files::suggestion::nearest;
 
@@ -9,10 +11,27 @@ pub(super) const MOST_COLUMNS: usize = 1 << 20;
 /// Characters that may separate columns.
 const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
 
-/// The columns that are no features.
+/// What becomes of the cells of a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Use {
+    /// A feature.
+    Number,
+    /// Several features: it is the column of `categories` counted so.
+    Category(usize),
+    /// No feature.
+    Other,
+}
+
+/// What the columns of a table are for.
 pub(super) struct RoleColumns {
     pub(super) label: usize,
     pub(super) client: Option<usize>,
+    /// The column that says which rows test.
+    pub(super) split: Option<usize>,
+    /// The columns of `categories`, in their order there.
+    pub(super) categories: Vec<usize>,
+    /// What each column is for.
+    pub(super) uses: Vec<Use>,
 }
 
 impl RoleColumns {
@@ -20,7 +39,7 @@ impl RoleColumns {
     /// one.
     ///
     /// # Errors
-    /// A reason if one is not there, or if no feature is left.
+    /// A reason if one is not there or has two roles, or if no feature is left.
     pub(super) fn of(
         settings: &CsvTable,
         columns: usize,
@@ -31,7 +50,39 @@ impl RoleColumns {
                 "{columns} columns found, at most {MOST_COLUMNS} needed"
             ));
         }
-        let place = |column: &Column| match (column, names) {
+        let chosen = Chosen { columns, names };
+        let roles = chosen.roles(settings).map_err(|reason| {
+            match other_delimiter(settings.delimiter, names) {
+                Some(hint) => format!("{reason}; {hint}"),
+                None => reason,
+            }
+        })?;
+        match roles.features() {
+            0 => Err(format!("{columns} columns leave no feature")),
+            _ => Ok(roles),
+        }
+    }
+
+    /// How many columns are features.
+    pub(super) fn features(&self) -> usize {
+        let features = self.uses.iter().filter(|used| **used != Use::Other);
+        features.count()
+    }
+}
+
+/// The setting that lists features.
+const FEATURES: &str = "features";
+
+/// The columns among which settings choose.
+struct Chosen<'a> {
+    columns: usize,
+    names: Option<&'a [String]>,
+}
+
+impl Chosen<'_> {
+    fn place(&self, column: &Column) -> Result<usize, String> {
+        let columns = self.columns;
+        match (column, self.names) {
             (Column::Place(place), _) if *place < columns => Ok(*place),
             (Column::Place(place), _) => {
                 Err(format!("no column {place} among {columns} counted from 0"))
@@ -41,33 +92,83 @@ impl RoleColumns {
                 "the columns have no names, as `header: false` says: give `{}` by its place, counted from 0",
                 excerpt(name)
             )),
+        }
+    }
+
+    fn places(&self, columns: &[Column]) -> Result<Vec<usize>, String> {
+        columns.iter().map(|column| self.place(column)).collect()
+    }
+
+    fn roles(&self, settings: &CsvTable) -> Result<RoleColumns, String> {
+        let label = self.place(&settings.label)?;
+        let client = settings.client.as_ref();
+        let client = client.map(|column| self.place(column)).transpose()?;
+        let split = match &settings.test {
+            CsvTest::Column(column) => Some(self.place(column)?),
+            CsvTest::Share(_) | CsvTest::File(_) => None,
         };
-        let chosen = place(&settings.label)
-            .and_then(|label| {
-                let client = settings.client.as_ref().map(place).transpose()?;
-                Ok(Self { label, client })
-            })
-            .map_err(|reason| match other_delimiter(settings.delimiter, names) {
-                Some(hint) => format!("{reason}; {hint}"),
-                None => reason,
-            })?;
-        if chosen.client == Some(chosen.label) {
-            return Err("the label's column is the client's".into());
+        let features = settings.features.as_ref();
+        let features = features.map(|listed| self.places(listed)).transpose()?;
+        let lists_features = features.is_some();
+        let named = self.named([
+            ("label", vec![label]),
+            ("client", Vec::from_iter(client)),
+            ("test.column", Vec::from_iter(split)),
+            ("ignore", self.places(&settings.ignore)?),
+            (FEATURES, features.unwrap_or_default()),
+        ])?;
+        let used = |place| match named.get(&place) {
+            Some(role) if *role == FEATURES => Use::Number,
+            None if !lists_features => Use::Number,
+            _ => Use::Other,
+        };
+        let mut uses: Vec<Use> = (0..self.columns).map(used).collect();
+        let categories = self.places(&settings.categories)?;
+        for (count, place) in categories.iter().enumerate() {
+            let reason = match (uses[*place], named.get(place)) {
+                (Use::Number, _) => {
+                    uses[*place] = Use::Category(count);
+                    continue;
+                }
+                (Use::Category(_), _) => "is named twice in `categories`".into(),
+                (Use::Other, Some(role)) => {
+                    format!("is in `categories` but no feature, as it is in `{role}`")
+                }
+                (Use::Other, None) => {
+                    "is in `categories` but no feature, as it is not in `features`".into()
+                }
+            };
+            return Err(format!("{} {reason}", spoken(*place, self.names)));
         }
-        match columns > 1 + usize::from(chosen.client.is_some()) {
-            true => Ok(chosen),
-            false => Err(format!("{columns} columns leave no feature")),
-        }
+        Ok(RoleColumns {
+            label,
+            client,
+            split,
+            categories,
+            uses,
+        })
     }
 
-    /// How many of `columns` columns are features.
-    pub(super) fn width(&self, columns: usize) -> usize {
-        columns - 1 - usize::from(self.client.is_some())
-    }
-
-    /// Whether `column` is a feature.
-    pub(super) fn is_feature(&self, column: usize) -> bool {
-        column != self.label && Some(column) != self.client
+    /// The role of each column that has one.
+    ///
+    /// # Errors
+    /// If a column has two.
+    fn named(
+        &self,
+        roles: [(&'static str, Vec<usize>); 5],
+    ) -> Result<BTreeMap<usize, &'static str>, String> {
+        let mut named = BTreeMap::new();
+        for (role, places) in roles {
+            for place in places {
+                if let Some(before) = named.insert(place, role) {
+                    let column = spoken(place, self.names);
+                    return Err(format!(
+                        "{column} is named twice, in `{before}` and in `{role}`"
+                    ));
+                }
+            }
+        }
+        Ok(named)
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Records<R> {
     /// The first row.
     record: ByteRecord,
     pub(super) names: Option<Vec<String>>,
-    chosen: RoleColumns,
+    pub(super) chosen: RoleColumns,
 }
 
 impl<R: Read> Records<R> {
@@ -53,11 +53,6 @@ impl<R: Read> Records<R> {
             names,
             chosen,
         })
-    }
-
-    /// Numbers of a row.
-    pub(super) fn width(&self) -> usize {
-        self.chosen.width(self.record.len())
     }
 
     /// Calls `see` with one row after another.
