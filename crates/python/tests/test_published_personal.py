@@ -65,6 +65,7 @@ def pushed(links: list[tuple[int, int]]) -> Array:
     return np.asarray(shares / shares.sum(axis=0))
 
 
+@pytest.mark.filterwarnings("ignore:transcribed. the weights do not preserve")
 def test_dfedpgp() -> None:
     omega = np.ones(CLIENTS)
     shares = pushed(ARCS)
@@ -85,6 +86,7 @@ def test_dfedpgp() -> None:
     assert traffic(run) == (7 * len(ARCS), 7 * len(ARCS) * 4 * 18)
 
 
+@pytest.mark.filterwarnings("ignore:transcribed. the weights do not preserve")
 def test_dfedpgp_that_shares_all_is_push_sum() -> None:
     overlay = mf.overlay(ARCS, directed=True)
     found = run_of("dfedpgp", private=[], topology=overlay, local={"steps": 2})

@@ -68,9 +68,10 @@ class DisPfl(mf.Method):
         self._average(models, round)
         velocity = models.zeros_like()
         steps = round.local_steps
+        kept = (self.masks | ~round.alive[:, None]).astype(np.float32)
         for step in range(steps.max()):
             round.train(models, velocity=velocity, steps=(step < steps).astype(int))
-            models.set(self._masked(models, round.alive))
+            models.set(models.numpy() * kept)
         share = self.prune / 2 * (1 + math.cos(math.pi * round.number / round.rounds))
         if share > 0:
             gradient, _ = round.gradients(models, rows=steps > 0)
@@ -102,10 +103,9 @@ class DisPfl(mf.Method):
                 mask = self.masks[client, part]
                 inside, outside = np.flatnonzero(mask), np.flatnonzero(~mask)
                 changed = min(math.ceil(share * len(inside)), len(outside))
-                leaving = np.argsort(np.abs(weights[client, part][inside]), kind="stable")[:changed]
-                entering = np.argsort(-np.abs(gradient[client, part][outside]), kind="stable")[:changed]
-                mask[inside[leaving]] = False
-                mask[outside[entering]] = True
+                if changed > 0:
+                    mask[inside[_smallest(np.abs(weights[client, part][inside]), changed)]] = False
+                    mask[outside[_smallest(-np.abs(gradient[client, part][outside]), changed)]] = True
 
     def _counts(self, shapes: dict[str, tuple[int, ...]]) -> dict[str, int]:
         """How many parameters of each layer a mask has. Biases are whole."""
@@ -129,6 +129,13 @@ def _densities(scores: dict[str, float], sizes: dict[str, int], wanted: float) -
         if not above:
             return {name: 1.0 if name in whole else scale * scores[name] for name in scores}
         whole |= above
+
+
+def _smallest(values: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    """The places of the `count` smallest values; of equal ones the first."""
+    limit = np.partition(values, count - 1)[count - 1]
+    below = np.flatnonzero(values < limit)
+    return np.concatenate([below, np.flatnonzero(values == limit)[: count - len(below)]])
 
 
 def _parts(layers: dict[str, NDArray[np.float32]]) -> list[tuple[str, slice]]:
