@@ -87,7 +87,8 @@ def test_the_page_on_personal_models_prints_what_it_says(capsys: pytest.CaptureF
     for block in blocks_of(page):
         exec(compile(block, str(page), "exec"), {})
     told = [line for line in capsys.readouterr().out.splitlines() if line.strip() and not line.startswith("±")]
-    shown = [line for block in re.findall(r"^```text\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL) for line in block.splitlines() if line]
+    texts = re.findall(r"^```text\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    shown = [line for line in "".join(texts).splitlines() if line]
     blank = [[re.sub(r"[\d.]+", "0", line) for line in lines] for lines in (told, shown)]
     assert blank[0] == blank[1]
 
