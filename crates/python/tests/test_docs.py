@@ -79,3 +79,21 @@ def test_the_page_on_published_methods_runs_and_names_all(capsys: pytest.Capture
     assert len(accuracies) == 6 and all(going_on > waiting for waiting, going_on in zip(accuracies[:3], accuracies[3:], strict=True))
     table = re.findall(r"^\| \d+ \| ([\d.]+) % \| ([\d.]+) % \|$", page.read_text(), re.MULTILINE)
     np.testing.assert_allclose(np.array(table, float).T.ravel(), accuracies, atol=1)
+
+
+def test_the_page_on_personal_models_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers differ from processor to processor in their last digits."""
+    page = DOCS / "guide" / "personal-models.md"
+    for block in blocks_of(page):
+        exec(compile(block, str(page), "exec"), {})
+    told = [line for line in capsys.readouterr().out.splitlines() if line.strip() and not line.startswith("±")]
+    texts = re.findall(r"^```text\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    shown = [line for line in "".join(texts).splitlines() if line]
+    blank = [[re.sub(r"[\d.]+", "0", line) for line in lines] for lines in (told, shown)]
+    assert blank[0] == blank[1]
+
+    def numbers(lines: list[str]) -> list[float]:
+        return [float(row.group(1)) for line in lines if (row := re.search(r"\| ([\d.]+) ±", line))]
+
+    np.testing.assert_allclose(numbers(told), numbers(shown), atol=2.5)
+    assert len(numbers(shown)) == 18

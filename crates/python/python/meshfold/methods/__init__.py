@@ -15,13 +15,17 @@ from meshfold.methods.coordinate_median import CoordinateMedian
 from meshfold.methods.decentlam import DecentLam
 from meshfold.methods.deep_squeeze import DeepSqueeze
 from meshfold.methods.dfed_alt import DfedAlt
+from meshfold.methods.dfed_salt import DfedSalt
+from meshfold.methods.dfedpgp import DFedPgp
 from meshfold.methods.dfedsam import DFedSam
+from meshfold.methods.dispfl import DisPfl
 from meshfold.methods.ditto import Ditto
 from meshfold.methods.div_share import DivShare
 from meshfold.methods.dp_dsgd import DpDsgd
 from meshfold.methods.dsgt_hb import DsgtHb
 from meshfold.methods.epidemic_learning import EpidemicLearning
 from meshfold.methods.extra import Extra
+from meshfold.methods.fine_tune import FineTune
 from meshfold.methods.gossip_learning import GossipLearning
 from meshfold.methods.gt_hsgd import GtHsgd
 from meshfold.methods.ios import Ios
@@ -50,16 +54,20 @@ __all__ = [
     "ChocoSgd",
     "ClippedGossip",
     "CoordinateMedian",
+    "DFedPgp",
     "DFedSam",
     "DecentLam",
     "DeepSqueeze",
     "DfedAlt",
+    "DfedSalt",
+    "DisPfl",
     "Ditto",
     "DivShare",
     "DpDsgd",
     "DsgtHb",
     "EpidemicLearning",
     "Extra",
+    "FineTune",
     "GossipLearning",
     "GtHsgd",
     "Ios",
