@@ -172,6 +172,7 @@ fn list(schema: &Value, definitions: &Map<String, Value>) -> String {
 fn plural(of: &str) -> String {
     match of {
         "number" | "whole number" | "text" | "map" => format!("{of}s"),
+        "whole number or text" => "whole numbers or texts".to_owned(),
         of => of.replace("[map]", "[maps]"),
     }
 }
