@@ -183,6 +183,7 @@ fn the_experiments_of_every_page_can_be_planned() {
         let sandbox = Sandbox::new();
         page.write_files(&sandbox);
         fs::write(sandbox.path("patients.npz"), PATIENTS).unwrap();
+        fs::write(sandbox.path("visits.csv"), VISITS).unwrap();
         for experiment in page.experiments() {
             sandbox.write("experiment.yaml", &experiment);
             let said = sandbox.says("plan experiment.yaml --without-data");

@@ -192,7 +192,7 @@ fn more_words_than_a_category_may_have_are_refused_at_the_first_that_is_too_many
     };
     let json = r#"{"file": "table.csv", "label": 0, "header": false, "categories": [1],
         "test": {"file": "test.csv"}}"#;
-    assert_eq!(load(json, rows(100), "").unwrap().train.width(), 100);
+    assert_eq!(load(json, rows(100), "0,w0\n").unwrap().train.width(), 100);
     let words = refusal(json, &rows(101));
     let told = "line 101, column 1 (counted from 0): more than 100 different words";
     assert!(words.contains(told), "{words}");
