@@ -361,8 +361,7 @@ impl ConfigFault {
                  their author's: see docs/own.md"
             )),
             Self::NoOwn { kind, name, known } => {
-                let known = suggestion(name, known, &format!("{kind}s"));
-                Some(format!("{known}; one of a Python file needs `--import FILE`"))
+                Some(suggestion(name, known, &format!("{kind}s")))
             }
             Self::Memory { enough: None, .. } => {
                 Some("take fewer clients or a smaller model".to_owned())

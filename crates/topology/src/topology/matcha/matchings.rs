@@ -2,11 +2,11 @@
 
 use super::{edge_colouring, probabilities};
 use crate::laplacian::{eigenvalues, laplacian};
-use crate::{Overlay, TopologyError, largest_eigenvalue};
-use faer::Mat;
+use crate::{Overlay, TopologyError};
+use faer::{Mat, Side};
 
-/// Steps of the search for α, each of which leaves .618 of the range.
-const STEPS: usize = 60;
+/// Steps of the search for α, each of which halves the range: as many as a number has digits.
+const STEPS: usize = 52;
 
 /// The matchings of an overlay.
 #[derive(Debug, PartialEq)]
@@ -84,29 +84,27 @@ impl Matchings {
     }
 }
 
-/// The α that minimises `‖I − 2 α L̄ + α² (L̄² + 2 L̃) − J‖`, by golden-section search: the norm is a convex function of α.
+/// The α that minimises `‖I − 2 α L̄ + α² (L̄² + 2 L̃) − J‖`, a convex function of α: where its slope changes sign. The norm
+/// itself would tell α to half of all digits only, and the others would differ from processor to processor.
 fn best_alpha(edges: &Edges, probabilities: &[f64]) -> Result<f64, TopologyError> {
     if edges.edges.is_empty() {
         return Ok(0.0);
     }
+    let values = eigenvalues(&edges.laplacian(probabilities))?;
+    let largest = values.last().copied().unwrap_or(0.0);
+    if probabilities.iter().all(|p| *p == 1.0) {
+        return Ok(2.0 / (values[1] + largest)); // L̃ = 0: the norm is that of (I − α L̄)² − J
+    }
     let expected = ExpectedSquare::of(edges, probabilities);
-    let (mut low, mut high) = (0.0, 2.0 / expected.largest()?);
-    let share = (5.0_f64.sqrt() - 1.0) / 2.0;
-    let inner = |low: f64, high: f64| (high - share * (high - low), low + share * (high - low));
-    let (mut left, mut right) = inner(low, high);
-    let (mut at_left, mut at_right) = (expected.norm(left)?, expected.norm(right)?);
+    let (mut low, mut high) = (0.0, 2.0 / largest);
     for _ in 0..STEPS {
-        if at_left < at_right {
-            (high, right, at_right) = (right, left, at_left);
-            left = inner(low, high).0;
-            at_left = expected.norm(left)?;
-        } else {
-            (low, left, at_left) = (left, right, at_right);
-            right = inner(low, high).1;
-            at_right = expected.norm(right)?;
+        let middle = 0.5 * (low + high);
+        match expected.slope(middle)? > 0.0 {
+            true => high = middle,
+            false => low = middle,
         }
     }
-    Ok((low + high) / 2.0)
+    Ok(0.5 * (low + high))
 }
 
 /// What `E[W²] − J` is made of.
@@ -128,28 +126,32 @@ impl ExpectedSquare {
         }
     }
 
-    /// The largest eigenvalue of `L̄`.
-    fn largest(&self) -> Result<f64, TopologyError> {
-        let values = eigenvalues(&self.mean)?;
-        Ok(values.last().copied().unwrap_or(0.0))
-    }
-
-    /// `‖E[W²] − J‖` with this α: the largest eigenvalue, as none is negative.
-    fn norm(&self, alpha: f64) -> Result<f64, TopologyError> {
+    /// `E[W²] − J` with this α, `[N, N]`.
+    fn at(&self, alpha: f64) -> Mat<f64> {
         let nodes = self.mean.nrows();
         let mean = 1.0 / nodes as f64;
-        let matrix = Mat::from_fn(nodes, nodes, |i, j| {
+        Mat::from_fn(nodes, nodes, |i, j| {
             let entry = alpha * alpha * self.square[(i, j)] - 2.0 * alpha * self.mean[(i, j)];
             f64::from(i == j) - mean + entry
-        });
-        largest_eigenvalue(matrix.as_ref()).ok_or(TopologyError::Eigenvalues { nodes })
+        })
+    }
+
+    /// The derivative of `‖E[W²] − J‖` with respect to α: that of its largest eigenvalue, as none is negative,
+    /// `2 α vᵀ (L̄² + 2 L̃) v − 2 vᵀ L̄ v` for the eigenvector v.
+    fn slope(&self, alpha: f64) -> Result<f64, TopologyError> {
+        let nodes = self.mean.nrows();
+        let decomposition = self.at(alpha).self_adjoint_eigen(Side::Lower);
+        let decomposition = decomposition.map_err(|_| TopologyError::Eigenvalues { nodes })?;
+        let vector = decomposition.U().col(nodes - 1);
+        let of = |matrix: &Mat<f64>| vector.transpose() * matrix * vector;
+        Ok(2.0 * alpha * of(&self.square) - 2.0 * of(&self.mean))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Topology;
+    use crate::{Topology, largest_eigenvalue};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
@@ -157,6 +159,10 @@ mod tests {
         let topology: Topology = serde_json::from_str(text).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(2);
         topology.build(nodes, &mut rng).unwrap()
+    }
+
+    fn norm_of(expected: &ExpectedSquare, alpha: f64) -> f64 {
+        largest_eigenvalue(expected.at(alpha).as_ref()).unwrap()
     }
 
     /// `E[W²] − J` by all draws of the matchings, `[N][N]`.
@@ -199,13 +205,10 @@ mod tests {
                 let found = by_all_draws(&matchings, nodes);
                 let found = Mat::from_fn(nodes, nodes, |i, j| found[i][j]);
                 let norm = largest_eigenvalue(found.as_ref()).unwrap();
-                let best = expected.norm(matchings.alpha).unwrap();
+                let best = norm_of(&expected, matchings.alpha);
                 assert!((norm - best).abs() < 1e-12, "{text} {budget}");
                 for alpha in (1..200).map(|step| f64::from(step) * 0.01) {
-                    assert!(
-                        expected.norm(alpha).unwrap() > best - 1e-12,
-                        "{text} {alpha}"
-                    );
+                    assert!(norm_of(&expected, alpha) > best - 1e-12, "{text} {alpha}");
                 }
             }
         }
@@ -218,10 +221,12 @@ mod tests {
             let matchings = Matchings::of(&overlay, 1.0).unwrap();
             let edges = Edges::of(nodes, &matchings.matchings);
             let ones = vec![1.0; matchings.matchings.len()];
-            let values = eigenvalues(&edges.laplacian(&ones)).unwrap();
-            let alpha = 2.0 / (values[1] + values[nodes - 1]);
-            assert!((matchings.alpha - alpha).abs() < 1e-9);
             assert_eq!(matchings.probabilities, ones);
+            let expected = ExpectedSquare::of(&edges, &ones);
+            let best = norm_of(&expected, matchings.alpha);
+            for other in [0.999, 1.001] {
+                assert!(norm_of(&expected, other * matchings.alpha) > best + 1e-5);
+            }
         }
     }
 
