@@ -42,19 +42,25 @@ fn learner(device: &Device, model: &Model) -> Learner {
 }
 
 fn learner_of_classes(device: &Device, model: &Model, classes: usize) -> Learner {
+    learner_of(device, model, classes, partition())
+}
+
+fn partition() -> Partition {
+    let mut first = 0;
+    let shards = SHARDS.map(|size| {
+        first += size as u32;
+        (first - size as u32..first).collect()
+    });
+    Partition::new(shards.to_vec(), SHARDS.iter().sum()).unwrap()
+}
+
+fn learner_of(device: &Device, model: &Model, classes: usize, partition: Partition) -> Learner {
     let total = SHARDS.iter().sum();
     let splits = Splits {
         train: examples(total, classes),
         test: examples(1_500, classes),
         validation: Some(examples(700, classes)),
     };
-    let mut first = 0;
-    let shards = SHARDS.map(|size| {
-        first += size as u32;
-        (first - size as u32..first).collect()
-    });
-    let partition = Partition::new(shards.to_vec(), total).unwrap();
-    let partition = with_local_tests(partition, 0.2);
     let network = Network::of_features(model, FEATURES, classes).unwrap();
     Learner::upload(device, network, splits, Arc::new(partition), 7).unwrap()
 }
@@ -498,7 +504,8 @@ fn scores_are_those_of_the_processor() {
     let subset: Vec<u32> = (0..1_200).step_by(7).collect();
     for model in models() {
         let scores = |device: &Device| {
-            let mut learner = learner(device, &model);
+            let partition = with_local_tests(partition(), 0.2);
+            let mut learner = learner_of(device, &model, CLASSES, partition);
             let stack = learner.initial(6, Start::Independent).unwrap();
             let clients = [5, 4, 3, 2, 1, 0];
             let few: Vec<u32> = (0..700).step_by(3).collect();
