@@ -124,27 +124,21 @@ fn of_late_clients(config: &RunConfig) -> Option<String> {
 fn of_clients_alone(config: &RunConfig) -> Vec<String> {
     let (method, evaluate) = (&config.algorithm, &config.evaluate);
     let kind = method.rows(1).kind;
+    // Clients of a server have its model.
+    let (no_clients, walkers) = (kind != RowKind::Client, kind == RowKind::Walker);
     let asked = [
         (
-            evaluate.theory.contains(&Quantity::Inexactness),
+            no_clients && evaluate.theory.contains(&Quantity::Inexactness),
             "`theory: inexactness`",
         ),
-        (evaluate.train, "`train`"),
+        (no_clients && evaluate.train, "`train`"),
         (
-            evaluate.clients.contains(&ClientView::Own),
+            no_clients && evaluate.clients.contains(&ClientView::Own),
             "`clients: own`",
         ),
+        (walkers && evaluate.local_test.is_some(), "`local_test`"),
     ];
-    let in_vain = asked
-        .into_iter()
-        .filter(|(asked, _)| *asked && kind != RowKind::Client);
-    // Clients of a server have its model.
-    let of_walkers = (evaluate.local_test.is_some(), "`local_test`");
-    let in_vain = in_vain.chain(
-        [of_walkers]
-            .into_iter()
-            .filter(|(asked, _)| *asked && kind == RowKind::Walker),
-    );
+    let in_vain = asked.into_iter().filter(|(in_vain, _)| *in_vain);
     let warning = |(_, key): (bool, &str)| {
         format!(
             "evaluate: {key} is not recorded, as it needs models of clients; in {} each model belongs to a {}",
