@@ -24,6 +24,12 @@ pub(crate) fn view_column(name: &str, loss: Loss) -> Column {
         ("local_test_loss", _) => {
             format!("{} of the client's model on the client's local test set.", loss.mean())
         }
+        ("fine_tuned_accuracy", _) => {
+            "Accuracy on the client's local test set after fine-tuning.".to_owned()
+        }
+        ("fine_tuned_loss", _) => {
+            format!("{} on the client's local test set after fine-tuning.", loss.mean())
+        }
         ("local_test_examples", _) => "Examples of the client's local test set.".to_owned(),
         (_, Some(label)) => format!("Accuracy on the test examples of label {label}."),
         (_, None) => "A figure of clients.parquet of the run.".to_owned(),
@@ -142,6 +148,9 @@ fn loss_about(figure: &str, loss: Loss) -> Option<String> {
         "local_test_loss" => {
             "of each client's model on the client's local test set, over the clients"
         }
+        "fine_tuned_loss" => {
+            "of each client's fine-tuned model on the client's local test set, over the clients"
+        }
         "train_shard_loss" => "of each row on its own training examples, over the rows",
         _ => return None,
     };
@@ -173,6 +182,9 @@ fn about(figure: &str) -> &'static str {
         "train_accuracy" => "Accuracy of each row on its own training examples, over the rows",
         "local_test_accuracy" => {
             "Accuracy of each client's model on the client's local test set, over the clients"
+        }
+        "fine_tuned_accuracy" => {
+            "Accuracy of each client's fine-tuned model on the client's local test set, over the clients"
         }
         "own_labels_accuracy" => {
             "Accuracy on the test examples of the labels that each client holds, over the clients"

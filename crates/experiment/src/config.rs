@@ -15,6 +15,7 @@ pub(crate) mod excerpt;
 pub(crate) mod experiment;
 pub(crate) mod fault;
 pub(crate) mod fault_path;
+pub(crate) mod fine_tune;
 pub(crate) mod id;
 pub(crate) mod initial_models;
 pub(crate) mod label;

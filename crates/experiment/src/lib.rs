@@ -45,6 +45,7 @@ pub use config::client_view::ClientView;
 pub use config::edge_list::{nodes_of_edge_lists, with_edge_lists, with_weight_list};
 pub use config::error::{ConfigError, MOST_MISTAKES};
 pub use config::fault::ConfigFault;
+pub use config::fine_tune::FineTune;
 pub use config::own::{Own, OwnFault, OwnName};
 pub use config::quantity::Quantity;
 pub use config::run_config::{Checkpoint, Evaluate, RunConfig, TestExamples};

@@ -4,6 +4,7 @@ mod checks;
 pub(crate) mod churn;
 pub(crate) mod division;
 mod effort;
+mod evaluation_checks;
 mod failure_checks;
 mod fairness;
 mod held_overlay;

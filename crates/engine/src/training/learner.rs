@@ -1,5 +1,6 @@
 //! The learner: examples, their owners and the model, and the verbs that need all three.
 
+mod aside;
 mod checks;
 mod counts;
 mod rates;

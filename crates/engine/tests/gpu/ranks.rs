@@ -292,6 +292,13 @@ fn training_over_ranks_has_the_bits_of_one_gpu() {
         let own = learner.evaluate(&walkers, clients, None).unwrap();
         found.push(("local tests", scores(&own)));
         learner.expect_finite(&many, &[true; 9], 6).unwrap();
+        let before = state(&learner);
+        let mut tuned = walkers.duplicate();
+        let visits = on(&[2, 0, 5, 1], Amount::Steps(3));
+        let work = LocalWork::new(1, &visits, &full);
+        learner.train_aside(&mut tuned, &work, 11).unwrap();
+        found.push(("models trained aside", floats(&tuned)));
+        assert_eq!(state(&learner), before);
         let tally = learner.tally();
         assert!(tally.train_loss.is_some());
         found.push(("train loss", numbers(&[tally.train_loss.unwrap()])));

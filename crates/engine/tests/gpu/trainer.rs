@@ -1,6 +1,6 @@
 //! The stacked trainer against the client-blocked one, through the public verbs.
 
-use crate::support::{dnn8, gpu, sigmoid_mlp, with_local_tests};
+use crate::support::{dnn8, expect_no_trace_of_training_aside, gpu, sigmoid_mlp, with_local_tests};
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
     Amount, Anchor, BatchSize, Device, Draw, EngineError, Learner, LearningRate, Linear, LocalWork,
@@ -495,6 +495,12 @@ fn models_of_two_classes_and_dnn8_of_five_are_those_of_the_processor() {
             assert!((found.loss - oracle.loss).abs() < 1e-5 * oracle.loss);
         }
     }
+}
+
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
+fn training_aside_leaves_no_trace() {
+    expect_no_trace_of_training_aside(&gpu());
 }
 
 #[test]

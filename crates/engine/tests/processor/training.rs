@@ -523,6 +523,11 @@ fn a_gradient_counts_the_examples_of_one_step_that_goes_on_through_the_pass() {
 }
 
 #[test]
+fn training_aside_leaves_no_trace() {
+    expect_no_trace_of_training_aside(&cpu(2, None));
+}
+
+#[test]
 fn gradients_can_be_taken_again_on_the_same_batches_with_the_same_dropout() {
     let Model::Mlp(plain) = mlp() else {
         unreachable!("`mlp` makes an `Mlp`")

@@ -81,9 +81,14 @@ impl Case {
 
     /// The same with another network.
     pub fn learner_of(&self, network: Network, device: &Device, sizes: &[usize]) -> Learner {
+        self.seeded(network, device, sizes, SEED)
+    }
+
+    /// The same with another seed.
+    pub fn seeded(&self, network: Network, device: &Device, sizes: &[usize], seed: u64) -> Learner {
         let splits = self.splits(sizes.iter().sum());
         let partition = Arc::new(partition(sizes));
-        Learner::upload(device, network, splits, partition, SEED).unwrap()
+        Learner::upload(device, network, splits, partition, seed).unwrap()
     }
 }
 

@@ -10,7 +10,7 @@ use meshfold_engine::DeviceRequest;
 use meshfold_engine::{
     Amount, BatchSize, Device, Dnn8, Draw, Dropout, Head, Instructions, Key, Learner, LearningRate,
     Linear, LocalWork, Mlp, Model, Network, Purpose, RowWork, Sgd, Split, Stack, Start, Targets,
-    oracle, stream,
+    Velocity, oracle, stream,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -54,6 +54,55 @@ pub fn expect_scores_on_local_tests(learner: &mut Learner, stack: &Stack, client
             (score.accuracy - of_all.accuracy).abs() < 1e-12,
             "{score:?}, {of_all:?}"
         );
+    }
+}
+
+/// Expects that training aside on `device`, between two rounds, has the models of a new learner with the other seed, and that nothing
+/// else shows it.
+pub fn expect_no_trace_of_training_aside(device: &Device) {
+    let sizes = [23, 8, 3, 16];
+    let case = Case::of_pixels(mlp(), CLASSES);
+    let of_seed = |seed| case.seeded(case.network(), device, &sizes, seed);
+    let tasks = rows(&[
+        Amount::Steps(3),
+        Amount::Epochs(1),
+        Amount::Idle,
+        Amount::Steps(7),
+    ]);
+    let (usual, other) = (sgd(5, 0.5), sgd(4, 0.0));
+    let aside = rows(&[
+        Amount::Steps(9),
+        Amount::Idle,
+        Amount::Epochs(2),
+        Amount::Steps(1),
+    ]);
+    let aside = work(1, &aside, &other);
+    let run = |trains_aside: bool| {
+        let mut learner = of_seed(SEED);
+        let mut stack = learner.initial(4, Start::Same).unwrap();
+        let mut found = Vec::new();
+        for round in 1..=3 {
+            let step = work(round, &tasks, &usual);
+            learner.train(&mut stack, Velocity::Fresh, &step).unwrap();
+            // What a device has of losses moves to the host where models are judged.
+            learner.expect_finite(&stack, &[true; 4], round).unwrap();
+            if trains_aside && round != 2 {
+                let mut copy = stack.duplicate();
+                learner.train_aside(&mut copy, &aside, SEED + 1).unwrap();
+                found.push((stack.to_host(), copy.to_host()));
+            }
+        }
+        let state = serde_json::to_string(&learner.state()).unwrap();
+        ((stack.to_host(), learner.tally(), state), found)
+    };
+    let ((plain, none), (watched, copies)) = (run(false), run(true));
+    assert!(plain == watched && none.is_empty());
+    for (before, after) in copies {
+        let mut learner = of_seed(SEED + 1);
+        let layout = learner.network().layout().clone();
+        let mut stack = Stack::from_host(device, &layout, before.clone()).unwrap();
+        learner.train(&mut stack, Velocity::Fresh, &aside).unwrap();
+        assert!(stack.to_host() == after && after != before);
     }
 }
 

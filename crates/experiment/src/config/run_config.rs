@@ -13,6 +13,7 @@ use std::fmt;
 use crate::config::budget::Budget;
 use crate::config::client_view::ClientView;
 use crate::config::error::ConfigError;
+use crate::config::fine_tune::FineTune;
 use crate::config::initial_models::InitialModels;
 use crate::config::quantity::Quantity;
 use crate::config::seeds::Seeds;
@@ -136,6 +137,10 @@ pub struct Evaluate {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "share of 1"))]
     pub local_test: Option<f64>,
+    /// Local steps that each client makes from its model before it is judged on its local test set once more. The models of the run stay
+    /// as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fine_tune: Option<FineTune>,
     /// What is measured of each model besides its accuracy on all test examples.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<ClientView>>")]
@@ -190,8 +195,8 @@ impl Evaluate {
         self.theory.iter().any(|quantity| quantity.is_of_examples())
     }
 
-    /// Rows that measuring needs besides the models.
-    pub(crate) fn extra_rows(&self, rows: usize) -> usize {
+    /// Rows that measuring needs besides the models, of which there are `rows` for `clients` clients.
+    pub(crate) fn extra_rows(&self, rows: usize, clients: usize) -> usize {
         let own = |quantity: &Quantity| match quantity {
             Quantity::Inexactness => rows,
             Quantity::Dissimilarity | Quantity::GradientNorm | Quantity::AveragedIterates => 3,
@@ -199,7 +204,9 @@ impl Evaluate {
             // The mean, the averaged iterates, a row for each client that is judged at once.
             Quantity::Bound => 68,
         };
-        self.theory.iter().map(own).sum()
+        let tuned = self.fine_tune.as_ref();
+        let tuned = tuned.map_or(0, |_| FineTune::extra_rows(rows, clients));
+        self.theory.iter().map(own).sum::<usize>() + tuned
     }
 }
 
@@ -212,6 +219,7 @@ impl Default for Evaluate {
             validation: None,
             train: false,
             local_test: None,
+            fine_tune: None,
             clients: Vec::new(),
             targets: Vec::new(),
             stop_at_targets: false,

@@ -1,20 +1,19 @@
 //! Checks of the values of a run by themselves and by the number of clients and examples, before there is an overlay.
 
 use meshfold_algorithms::{AlgorithmError, Method, OverlayUse, Policy, StragglerUnit};
-use meshfold_data::DatasetSummary;
 use meshfold_engine::{Device, EngineError, Model};
 use meshfold_topology::{Loses, Repair, Topology, TopologyError, Weights};
 
 use crate::bounds::{self, Unsuited};
 use crate::config::brief::{brief, quoted};
-use crate::config::client_view::{ClientView, MOST_LABELS, has_labels};
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
 use crate::config::quantity::Quantity;
-use crate::config::run_config::{RunConfig, TestExamples};
+use crate::config::run_config::RunConfig;
 use crate::network::LinkModel;
+use crate::plan::evaluation_checks::{evaluations, targets};
 use crate::plan::failure_checks;
 
 /// What is wrong with the values of `run`, as far as they tell by themselves.
@@ -81,21 +80,6 @@ fn budget(run: &Resolved<'_>) -> Result<(), ConfigError> {
     }
 }
 
-fn evaluations(run: &Resolved<'_>) -> Result<(), ConfigError> {
-    let needed = "at least 1 round from one evaluation to the next";
-    if run.config.evaluate.every == 0 {
-        return Err(run.wrong("evaluate.every", 0, needed));
-    }
-    let is_share = |share: &f64| *share > 0.0 && *share < 1.0;
-    match run.config.evaluate.local_test {
-        Some(share) if !is_share(&share) => {
-            let needed = "a share of each client's examples, above 0 and below 1";
-            Err(run.wrong("evaluate.local_test", share, needed))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn checkpoints(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let needed = "at least 1 round from one checkpoint to the next";
     match &run.config.checkpoint {
@@ -106,101 +90,12 @@ fn checkpoints(run: &Resolved<'_>) -> Result<(), ConfigError> {
     }
 }
 
-fn targets(run: &Resolved<'_>) -> Result<(), ConfigError> {
-    let is_fraction = |target: f64| target > 0.0 && target <= 1.0;
-    let mut targets = run.config.evaluate.targets.iter().enumerate();
-    match targets.find(|(_, target)| !is_fraction(**target)) {
-        Some((index, target)) => {
-            let needed = "an accuracy as a fraction, above 0 and up to 1";
-            Err(run.wrong(&format!("evaluate.targets.{index}"), target, needed))
-        }
-        None => stop_at_targets(run),
-    }
-}
-
-/// Checks that a run that ends at its targets has some, and is judged on the same examples all the time: which evaluation is the last one
-/// is known only once it is made.
-fn stop_at_targets(run: &Resolved<'_>) -> Result<(), ConfigError> {
-    let evaluate = &run.config.evaluate;
-    let needed = match (evaluate.stop_at_targets, evaluate.last) {
-        (false, _) => return Ok(()),
-        (true, _) if evaluate.targets.is_empty() => "`evaluate.targets`, at which the run ends",
-        (true, Some(_)) => {
-            "no `evaluate.last`: whether an evaluation is the last one shows only in what it finds"
-        }
-        (true, None) => return Ok(()),
-    };
-    Err(run.wrong("evaluate.stop_at_targets", "true", needed))
-}
-
 fn dataset(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let valid = run.config.dataset.validate();
     valid.map_err(|error| {
         let path = fault_path::of_dataset(&error, run.choice("dataset"));
         run.error(error, &path)
     })
-}
-
-/// Checks that there are as many test examples as models are to be judged on, of `most`.
-pub(crate) fn test_examples(run: &Resolved<'_>, most: usize) -> Result<(), ConfigError> {
-    let evaluate = &run.config.evaluate;
-    let asked = [
-        ("evaluate.examples", Some(evaluate.examples)),
-        ("evaluate.last", evaluate.last),
-    ];
-    let wrong = asked.into_iter().find_map(|(path, examples)| {
-        let count = examples?.count()?;
-        (count == 0 || count > most).then_some((path, count))
-    });
-    match wrong {
-        Some((path, count)) => {
-            let needed = format!("1 to {most}, the test examples, or `all`");
-            Err(run.wrong(path, count, needed))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Checks that accuracies by label and local test sets are asked of examples with labels, and the former of few enough labels for a
-/// column each.
-pub(crate) fn client_views(
-    run: &Resolved<'_>,
-    dataset: &DatasetSummary,
-) -> Result<(), ConfigError> {
-    // Windows of a text overlap: what a client is judged on would be among what it trains on.
-    if let (Some(share), false) = (run.config.evaluate.local_test, has_labels(dataset)) {
-        let needed = "no local test sets: windows of a text overlap, so that no part of them is left out of training";
-        return Err(run.wrong("evaluate.local_test", share, needed));
-    }
-    let mut views = run.config.evaluate.clients.iter();
-    let Some(index) = views.position(|view| *view == ClientView::Labels) else {
-        return Ok(());
-    };
-    let path = format!("evaluate.clients.{index}");
-    if !has_labels(dataset) {
-        let needed = "examples with labels: a text has none";
-        return Err(run.wrong(&path, "labels", needed));
-    }
-    match dataset.classes() {
-        0..=MOST_LABELS => Ok(()),
-        labels => {
-            let needed = format!("at most {MOST_LABELS} labels, the dataset has {labels}");
-            Err(run.wrong(&path, "labels", needed))
-        }
-    }
-}
-
-/// Checks that there are as many examples for validation as models are to be judged on, of `most`.
-pub(crate) fn validation(run: &Resolved<'_>, most: usize) -> Result<(), ConfigError> {
-    let asked = run.config.evaluate.validation.and_then(TestExamples::count);
-    let Some(count) = asked.filter(|count| *count > most) else {
-        return Ok(());
-    };
-    let needed = match most {
-        0 => "`validation` of the dataset, which keeps training examples apart".to_owned(),
-        _ => format!("0 to {most}, those that the dataset keeps apart, or `all`"),
-    };
-    Err(run.wrong("evaluate.validation", count, needed))
 }
 
 /// Checks that the device that the run is planned for, if it is known, multiplies operands of such precision.

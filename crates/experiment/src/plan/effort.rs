@@ -4,9 +4,10 @@
 //! say nothing of whatever else the machine has to do.
 
 use meshfold_algorithms::Forecast;
-use meshfold_engine::{Device, Instructions, Network};
+use meshfold_engine::{Device, Instructions, Network, Sgd};
 use meshfold_topology::{Nodes, SlowPart, Topology};
 
+use crate::config::fine_tune::FineTune;
 use crate::config::quantity::Quantity;
 use crate::config::run_config::RunConfig;
 use crate::plan::population::Population;
@@ -63,8 +64,9 @@ impl Effort {
         let rounds = load.config.rounds as f64;
         let local_steps = rounds * load.forecast.local_steps;
         let mixed = load.mixing_weights as f64 * load.network.layout().parameters() as f64;
+        let step = load.step(&load.config.algorithm.training().sgd);
         Self {
-            multiply_adds: local_steps * load.step() + rounds * mixed + load.judging(),
+            multiply_adds: local_steps * step + rounds * mixed + load.judging(),
             local_steps,
             rounds,
         }
@@ -126,11 +128,19 @@ pub(crate) fn threads(device: Option<&Device>) -> usize {
 
 impl Workload<'_> {
     /// Multiply-adds of a local step of a client in the middle.
-    fn step(&self) -> f64 {
+    fn step(&self, sgd: &Sgd) -> f64 {
         let sizes = &self.population.setting.shard_sizes;
         let mean = self.population.setting.examples() / sizes.len().max(1);
-        let batch = self.config.algorithm.training().sgd.batch_on(mean.max(1));
-        self.network.flop_per_step(batch) / 2.0
+        self.network.flop_per_step(sgd.batch_on(mean.max(1))) / 2.0
+    }
+
+    /// Multiply-adds of the local steps that all clients make before they are judged once more.
+    fn fine_tuning(&self) -> f64 {
+        let tuning = self.config.evaluate.fine_tune.as_ref();
+        let training = tuning.map(FineTune::training);
+        training.map_or(0.0, |training| {
+            training.steps_of_all(&self.population.setting) * self.step(&training.sgd)
+        })
     }
 
     /// Multiply-adds of all evaluations: the models on the test examples and, if that is asked for, on their own; and the
@@ -150,7 +160,8 @@ impl Workload<'_> {
         let passes = f64::from(u8::from(evaluate.judges_shards()) + u8::from(bound));
         // What is left of a client's examples is the share 1 − s.
         let local = |share: f64| share / (1.0 - share);
-        let own = (passes + evaluate.local_test.map_or(0.0, local)) * examples as f64;
+        let judged = f64::from(1 + u8::from(evaluate.fine_tune.is_some()));
+        let own = (passes + judged * evaluate.local_test.map_or(0.0, local)) * examples as f64;
         let has_gradients = |quantity: &&Quantity| {
             matches!(
                 quantity,
@@ -161,7 +172,8 @@ impl Workload<'_> {
         // The gradients of a step are two thirds of its work.
         let step = self.network.flop_per_step(1) / 2.0;
         let forward = step / 3.0;
-        times * (forward * (tests + own) + step * (gradients * examples) as f64)
+        let gradients = step * (gradients * examples) as f64;
+        times * (forward * (tests + own) + gradients + self.fine_tuning())
     }
 }
 

@@ -16,6 +16,7 @@ use crate::config::run_config::RunConfig;
 use crate::network::Clock;
 use crate::plan::checks;
 use crate::plan::effort::{self, DeviceSpeed, Effort, Workload};
+use crate::plan::evaluation_checks;
 use crate::plan::failure_checks;
 use crate::plan::held_overlay;
 use crate::plan::local_work;
@@ -179,9 +180,9 @@ impl<'a> Planner<'a> {
         let partition = self.data.partition(run, &key, outline)?;
         checks::clients(run, partition.clients())?;
         let (train, test) = dealt_sizes(outline, &partition);
-        checks::test_examples(run, test)?;
-        checks::validation(run, outline.validation())?;
-        checks::client_views(run, outline)?;
+        evaluation_checks::test_examples(run, test)?;
+        evaluation_checks::validation(run, outline.validation())?;
+        evaluation_checks::client_views(run, outline)?;
         let layout = network.layout();
         let population = self.populations.get(
             &partition,
@@ -252,7 +253,7 @@ impl<'a> Planner<'a> {
         let working_rows = config.algorithm.working_rows(clients);
         Footprint {
             rows,
-            working_rows: working_rows.saturating_add(config.evaluate.extra_rows(rows)),
+            working_rows: working_rows.saturating_add(config.evaluate.extra_rows(rows, clients)),
             width: learning.network.layout().width(),
             examples: learning.train + learning.test + outline.validation(),
             owned_examples: match outline.has_owners() {

@@ -35,7 +35,9 @@ impl<'a> WorkingMemory<'a> {
     ) -> Self {
         let (method, clients) = (&config.algorithm, partition.clients());
         let sgd = method.training().sgd;
-        let largest = partition.sizes().into_iter();
+        let largest = partition.sizes().into_iter().max().unwrap_or(0);
+        let tuning = config.evaluate.fine_tune.as_ref();
+        let tuned = tuning.map_or(0, |tuning| tuning.training().sgd.batch_on(largest));
         Self {
             device,
             network,
@@ -44,7 +46,7 @@ impl<'a> WorkingMemory<'a> {
                 .rows(clients)
                 .count
                 .max(method.working_rows(clients).min(clients)),
-            batch: sgd.batch_on(largest.max().unwrap_or(0)),
+            batch: sgd.batch_on(largest).max(tuned),
             tests: config.evaluate.most_examples(tests)
                 + config.evaluate.most_validation(outline.validation()),
             stored: outline.feature_bytes(),

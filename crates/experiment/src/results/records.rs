@@ -76,6 +76,12 @@ pub struct Record {
     /// Accuracies of the clients' models on their local test sets, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_test_accuracy: Option<Spread>,
+    /// The losses there after each client has [fine-tuned](crate::config::fine_tune::FineTune) its model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fine_tuned_loss: Option<Spread>,
+    /// The accuracies there after fine-tuning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fine_tuned_accuracy: Option<Spread>,
     /// Accuracies on the test examples of the labels that each client holds, counted as often as it holds them, with
     /// `evaluate.clients: [own]`; over the clients that hold labels that are tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -299,6 +305,8 @@ mod tests {
             train_accuracy: None,
             local_test_loss: None,
             local_test_accuracy: None,
+            fine_tuned_loss: None,
+            fine_tuned_accuracy: None,
             own_labels_accuracy: None,
             theory: Measurements::new(),
             own: BTreeMap::new(),

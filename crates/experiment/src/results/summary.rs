@@ -213,6 +213,8 @@ mod tests {
             train_accuracy: None,
             local_test_loss: None,
             local_test_accuracy: None,
+            fine_tuned_loss: None,
+            fine_tuned_accuracy: None,
             own_labels_accuracy: None,
             theory: crate::results::records::Measurements::new(),
             own: std::collections::BTreeMap::new(),

@@ -5,6 +5,7 @@ use meshfold_engine::{EngineError, Learner, Score, Split, Stack};
 
 use crate::config::client_view::{ClientView, has_labels};
 use crate::plan::run_plan::RunPlan;
+use crate::run::local_tests::LocalScores;
 
 /// The columns of the views that the run of `plan` asks for, in their order.
 pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
@@ -26,6 +27,9 @@ pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
             .map(str::to_owned),
         );
     }
+    if plan.config.evaluate.fine_tune.is_some() {
+        columns.extend(["fine_tuned_accuracy", "fine_tuned_loss"].map(str::to_owned));
+    }
     if asked(ClientView::Labels) {
         columns.extend((0..plan.dataset.classes()).map(|label| format!("label_{label}_accuracy")));
     }
@@ -39,6 +43,7 @@ pub(crate) struct ClientMeasurements {
     labels: bool,
     /// The size of the local test set of each row's client, `[R]`, if clients have any; of no row where rows are not clients.
     local_tests: Option<Vec<usize>>,
+    fine_tuned: bool,
     /// The label of each test example, if examples have labels.
     test_labels: Option<Vec<u16>>,
     /// Training examples of each label that each row's client holds, `[R][C]`; of no row where rows are not clients.
@@ -52,7 +57,7 @@ pub(crate) struct OwnScores<'a> {
     /// On their training examples, `[N]`, if that was asked for.
     pub(crate) shards: Option<&'a [Score]>,
     /// On their local test sets, `[N]`, if they have any.
-    pub(crate) local_tests: Option<&'a [Option<Score>]>,
+    pub(crate) local_tests: Option<&'a LocalScores>,
 }
 
 /// The views of all rows at one evaluation.
@@ -91,6 +96,7 @@ impl ClientMeasurements {
             own,
             labels,
             local_tests: partition.has_local_tests().then(sizes),
+            fine_tuned: plan.config.evaluate.fine_tune.is_some(),
             test_labels: by_label.then(|| of_test.to_vec()),
             held: held.unwrap_or_default(),
             classes,
@@ -129,9 +135,14 @@ impl ClientMeasurements {
             }
             if let Some(sizes) = &self.local_tests {
                 let size = sizes.get(row).copied();
-                let score = own.local_tests.filter(|_| size.is_some());
-                figures.extend(accuracy_and_loss(score.and_then(|scores| scores[row])));
+                let scores = own.local_tests.filter(|_| size.is_some());
+                let plain = scores.and_then(|scores| scores.plain[row]);
+                figures.extend(accuracy_and_loss(plain));
                 figures.push(size.map_or(f64::NAN, |size| size as f64));
+                if self.fine_tuned {
+                    let tuned = scores.and_then(|scores| scores.fine_tuned.as_ref());
+                    figures.extend(accuracy_and_loss(tuned.and_then(|scores| scores[row])));
+                }
             }
             if self.labels {
                 figures.extend(by_label.iter().map(|accuracies| accuracies[row]));

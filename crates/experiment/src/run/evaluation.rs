@@ -11,7 +11,7 @@ use crate::results::clients::RowScore;
 use crate::results::records::Measurements;
 use crate::results::records::{Record, Spread};
 use crate::run::client_views::{ClientMeasurements, OwnScores, Views};
-use crate::run::local_tests::LocalTests;
+use crate::run::local_tests::{LocalScores, LocalTests};
 
 /// The judge of a run: which rounds, which examples.
 #[derive(Debug)]
@@ -62,8 +62,9 @@ pub(crate) struct EvaluationResult {
     mean_model: Score,
     consensus_distance: f64,
     on_shards: Option<Vec<Score>>,
-    /// Scores of the clients on their local test sets.
+    /// Scores of the clients on their local test sets, and those after fine-tuning.
     on_local_tests: Option<Vec<Score>>,
+    fine_tuned: Option<Vec<Score>>,
     /// Accuracies on test examples of the clients' own labels.
     own_labels: Option<Vec<f64>>,
 }
@@ -182,7 +183,7 @@ impl Judge {
         let on_local_tests = on_local_tests.transpose()?;
         let own = OwnScores {
             shards: on_shards.as_deref(),
-            local_tests: on_local_tests.as_deref(),
+            local_tests: on_local_tests.as_ref(),
         };
         let views = self
             .views
@@ -191,6 +192,14 @@ impl Judge {
         let views = views
             .transpose()?
             .unwrap_or_else(|| Views::absent(tested.len()));
+        let of_clients = |scores: Vec<Option<Score>>| -> Vec<Score> {
+            let living = of_the_living(scores, alive);
+            living.into_iter().flatten().collect()
+        };
+        let (on_local_tests, fine_tuned) = match on_local_tests {
+            Some(LocalScores { plain, fine_tuned }) => (Some(plain), fine_tuned),
+            None => (None, None),
+        };
         let rows = tested.into_iter().zip(views.figures).zip(0..);
         let rows = rows.map(|((score, views), row)| RowScore { row, score, views });
         Ok(EvaluationResult {
@@ -200,8 +209,8 @@ impl Judge {
             mean_model,
             consensus_distance: models.consensus_distance(&rows_alive),
             on_shards: on_shards.map(|scores| of_the_living(scores, &rows_alive)),
-            on_local_tests: on_local_tests
-                .map(|scores| of_the_living(scores, alive).into_iter().flatten().collect()),
+            on_local_tests: on_local_tests.map(of_clients),
+            fine_tuned: fine_tuned.map(of_clients),
             own_labels: views.own_labels.map(|accuracies| {
                 of_the_living(accuracies, &deployed_alive)
                     .into_iter()
@@ -256,8 +265,9 @@ impl EvaluationResult {
         let scores = || self.scores.iter().map(|row| &row.score);
         let shards = self.on_shards.as_deref();
         let validation = self.validation.as_deref();
-        let local_tests = self.on_local_tests.as_deref();
-        let local_tests = local_tests.filter(|clients| !clients.is_empty());
+        let some = |scores: &'_ &[Score]| !scores.is_empty();
+        let local_tests = self.on_local_tests.as_deref().filter(some);
+        let fine_tuned = self.fine_tuned.as_deref().filter(some);
         let own_labels = self.own_labels.as_deref().filter(|rows| !rows.is_empty());
         Record {
             round,
@@ -284,6 +294,9 @@ impl EvaluationResult {
             train_shard_loss: shards.map(|scores| spread(scores.iter(), |score| score.loss)),
             local_test_loss: local_tests.map(|scores| spread(scores.iter(), |score| score.loss)),
             local_test_accuracy: local_tests
+                .map(|scores| spread(scores.iter(), |score| score.accuracy)),
+            fine_tuned_loss: fine_tuned.map(|scores| spread(scores.iter(), |score| score.loss)),
+            fine_tuned_accuracy: fine_tuned
                 .map(|scores| spread(scores.iter(), |score| score.accuracy)),
             own_labels_accuracy: own_labels.map(Spread::of),
             train_accuracy: shards.map(|scores| spread(scores.iter(), |score| score.accuracy)),

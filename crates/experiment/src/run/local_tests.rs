@@ -1,12 +1,14 @@
 //! How well each client's model does on the client's own local test set.
 
 use meshfold_algorithms::RowKind;
-use meshfold_engine::{EngineError, Learner, Score, Split, Stack};
+use meshfold_engine::{
+    Amount, EngineError, Key, Learner, LocalWork, Purpose, RowWork, Score, Sgd, Split, Stack,
+    stream,
+};
+use rand::RngExt;
 
+use crate::config::fine_tune::FineTune;
 use crate::plan::run_plan::RunPlan;
-
-/// Rows that are copied at once where clients share models.
-const COPIES: usize = 64;
 
 /// Judges on local test sets the models that clients would use: their own, or those of their servers.
 #[derive(Debug)]
@@ -17,6 +19,26 @@ pub(crate) struct LocalTests {
     judged: Vec<(u32, u32)>,
     /// Whether row `i` is the model of client `i`.
     is_row_of_client: bool,
+    /// Local steps before the models are judged once more.
+    fine_tuning: Option<FineTuning>,
+}
+
+/// Local steps that leave the models of the run as they are.
+#[derive(Debug)]
+struct FineTuning {
+    amount: Amount,
+    sgd: Sgd,
+    /// Keys the mini-batches.
+    seed: u64,
+}
+
+/// The scores of all clients, `[N]`; none of a client without a local test set or a model.
+#[derive(Debug)]
+pub(crate) struct LocalScores {
+    /// With the models as they are.
+    pub(crate) plain: Vec<Option<Score>>,
+    /// With fine-tuned models, if that was asked for.
+    pub(crate) fine_tuned: Option<Vec<Option<Score>>>,
 }
 
 impl LocalTests {
@@ -36,36 +58,107 @@ impl LocalTests {
                 .filter_map(|(client, row)| Some((client, row?)))
                 .collect(),
             is_row_of_client: kind == RowKind::Client,
+            fine_tuning: FineTuning::new(plan),
         })
     }
 
-    /// The scores of all clients of the `deployed` models, `[N]`; none of a client without a local test set or a model.
+    /// The scores of all clients of the `deployed` models.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Those of the engine, and if a model is no longer finite after fine-tuning.
     pub(crate) fn measure(
         &self,
         learner: &mut Learner,
         deployed: &Stack,
-    ) -> Result<Vec<Option<Score>>, EngineError> {
-        let mut scores = vec![None; self.clients];
+    ) -> Result<LocalScores, EngineError> {
+        let none = || vec![None; self.clients];
+        let mut scores = LocalScores {
+            plain: none(),
+            fine_tuned: self.fine_tuning.as_ref().map(|_| none()),
+        };
         if self.is_row_of_client {
             let all: Vec<u32> = (0..self.clients as u32).collect();
-            let of_all = learner.evaluate(deployed, Split::LocalTests(&all), None)?;
-            for (client, row) in &self.judged {
-                scores[*client as usize] = Some(of_all[*row as usize]);
-            }
+            self.judge(learner, &all, deployed, &mut scores)?;
             return Ok(scores);
         }
-        for some in self.judged.chunks(COPIES) {
+        for some in self.judged.chunks(FineTune::AT_ONCE) {
             let (clients, rows): (Vec<u32>, Vec<u32>) = some.iter().copied().unzip();
-            let copies = deployed.gather(&rows)?;
-            let of_some = learner.evaluate(&copies, Split::LocalTests(&clients), None)?;
-            for (client, score) in clients.into_iter().zip(of_some) {
-                scores[client as usize] = Some(score);
-            }
+            self.judge(learner, &clients, &deployed.gather(&rows)?, &mut scores)?;
         }
         Ok(scores)
+    }
+
+    /// Sets the scores of `clients`, whose models are the rows of `models`.
+    fn judge(
+        &self,
+        learner: &mut Learner,
+        clients: &[u32],
+        models: &Stack,
+        scores: &mut LocalScores,
+    ) -> Result<(), EngineError> {
+        self.put(
+            learner.evaluate(models, Split::LocalTests(clients), None)?,
+            clients,
+            &mut scores.plain,
+        );
+        let (Some(fine_tuning), Some(scores)) = (&self.fine_tuning, &mut scores.fine_tuned) else {
+            return Ok(());
+        };
+        let mut tuned = models.duplicate();
+        fine_tuning.train(learner, clients, &mut tuned)?;
+        let found = learner.evaluate(&tuned, Split::LocalTests(clients), None)?;
+        self.put(found, clients, scores);
+        let is_broken = |score: &Option<Score>| score.is_some_and(|score| !score.loss.is_finite());
+        match scores.iter().position(is_broken) {
+            None => Ok(()),
+            Some(client) => Err(EngineError::Setting {
+                what: "fine-tuned models",
+                found: format!("that of client {client} infinite or NaN"),
+                needed: "a lower `evaluate.fine_tune.learning_rate`",
+            }),
+        }
+    }
+
+    /// Puts what was `found` of `clients` to the `scores` of those that are judged.
+    fn put(&self, found: Vec<Score>, clients: &[u32], scores: &mut [Option<Score>]) {
+        for (client, score) in clients.iter().zip(found) {
+            let judged = self
+                .judged
+                .binary_search_by_key(client, |(client, _)| *client);
+            scores[*client as usize] = judged.is_ok().then_some(score);
+        }
+    }
+}
+
+impl FineTuning {
+    /// What `plan` asks for.
+    fn new(plan: &RunPlan) -> Option<Self> {
+        let training = plan.config.evaluate.fine_tune.as_ref()?.training();
+        let key = Key {
+            row: 2,
+            ..Key::default()
+        };
+        let seed = plan.config.seed_of(Purpose::Evaluation);
+        Some(Self {
+            amount: training.local.amount(),
+            sgd: training.sgd,
+            seed: stream(seed, Purpose::Evaluation, key).random(),
+        })
+    }
+
+    /// Trains `models`, the rows of which belong to `clients`, apart from the training of the run.
+    fn train(
+        &self,
+        learner: &mut Learner,
+        clients: &[u32],
+        models: &mut Stack,
+    ) -> Result<(), EngineError> {
+        let row = |client: &u32| RowWork {
+            client: *client,
+            amount: self.amount,
+        };
+        let rows: Vec<RowWork> = clients.iter().map(row).collect();
+        learner.train_aside(models, &LocalWork::new(1, &rows, &self.sgd), self.seed)
     }
 }
 

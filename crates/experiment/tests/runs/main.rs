@@ -10,6 +10,7 @@ mod changing;
 mod checkpoints;
 mod client_views;
 mod damaged;
+mod fine_tuning;
 mod finishing;
 mod models;
 mod other_data;

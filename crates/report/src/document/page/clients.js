@@ -53,6 +53,7 @@ const connectClients = (page) => {
   ];
   const ofViews = [
     ["local_test_accuracy", "on its local test set"],
+    ["fine_tuned_accuracy", "after fine-tuning"],
     ["own_labels_accuracy", "on its labels"],
     ["own_accuracy", "on its own examples"],
   ];
@@ -79,6 +80,7 @@ const connectClients = (page) => {
     if (run.holdings !== null) element("p", `${examples(client)} examples: ${pairs(client).map(([label, count]) => `${count} of ${labelName(label)}`).join(", ") || "none"}.`, panel);
     if (view(client, "own_loss") !== null) element("p", `On its own training examples: accuracy ${share(view(client, "own_accuracy"))}, loss ${view(client, "own_loss")}.`, panel);
     if (view(client, "local_test_loss") !== null) element("p", `On its local test set of ${view(client, "local_test_examples")} examples: accuracy ${share(view(client, "local_test_accuracy"))}, loss ${view(client, "local_test_loss")}.`, panel);
+    if (view(client, "fine_tuned_loss") !== null) element("p", `After fine-tuning: accuracy ${share(view(client, "fine_tuned_accuracy"))}, loss ${view(client, "fine_tuned_loss")}.`, panel);
     const labels = byLabel(client);
     if (labels.length > 0) element("p", `Accuracy by label: ${labels.map(([label, accuracy]) => `${share(accuracy)} of ${labelName(label)}`).join(", ")}.`, panel);
     const near = neighbours(client);

@@ -1,0 +1,161 @@
+//! `evaluate.fine_tune`: local steps before clients' models are judged on their local test sets.
+
+use std::sync::atomic::AtomicBool;
+
+use meshfold_data::DataFolder;
+use meshfold_engine::{Device, DeviceRequest};
+use meshfold_experiment::results::RecordedRun;
+use meshfold_experiment::{ExperimentSource, Record, RunReport, plan_without_data, run};
+
+use crate::tiny::{Case, YAML, records};
+
+const SHARE: &str = "evaluate.local_test=0.25";
+const TUNED: &str = "evaluate.fine_tune={local: {steps: 4}, batch_size: full, learning_rate: 0.2}";
+
+/// Accuracy and loss on local test sets, as trained and after fine-tuning.
+fn scores(record: &Record) -> [Option<[f64; 2]>; 2] {
+    let pairs = [
+        (record.local_test_accuracy, record.local_test_loss),
+        (record.fine_tuned_accuracy, record.fine_tuned_loss),
+    ];
+    pairs.map(|(accuracy, loss)| Some([accuracy?.mean, loss?.mean]))
+}
+
+/// The records without what fine-tuning adds to them, and without times.
+fn without(report: &RunReport) -> Vec<Record> {
+    let plain = records(report).into_iter().map(|record| Record {
+        fine_tuned_accuracy: None,
+        fine_tuned_loss: None,
+        wall_seconds: 0.0,
+        ..record
+    });
+    plain.collect()
+}
+
+#[test]
+fn tuned_models_are_those_of_clients_that_train_alone_for_as_long() {
+    let of = |overrides: &[&str]| {
+        let case = Case::new(&[&[SHARE], overrides].concat());
+        records(&case.run())
+    };
+    let tuned = of(&[TUNED]);
+    let alone = "algorithm={alone: {local: {steps: 4}, batch_size: full, learning_rate: 0.2}}";
+    let alone = of(&[alone, "topology=null"]);
+    let [_, after] = scores(&tuned[0]);
+    let [trained, none] = scores(&alone[1]);
+    assert_eq!(after, trained, "the models at the start are the same");
+    assert!(after.is_some() && none.is_none());
+    assert_ne!(scores(&tuned[7])[0], scores(&tuned[7])[1]);
+}
+
+#[test]
+fn fine_tuning_leaves_no_trace_in_the_run() {
+    // Shuffled batches go on over rounds, momentum and corrections are kept, and servers have other clients each round.
+    let algorithms = [
+        ["algorithm.dfedavgm.momentum=0.9", "seed=1"],
+        [
+            "algorithm={scaffold: {local: {steps: 3}, batch_size: 7, learning_rate: 0.1, participation: {fraction: 0.5}}}",
+            "topology=null",
+        ],
+        [
+            "algorithm={gradient_tracking: {batch_size: 7, learning_rate: 0.1}}",
+            "seed=2",
+        ],
+        [
+            "algorithm={p_fedavg: {batch_size: 7, learning_rate: 0.1, servers: {count: 2}}}",
+            "topology=complete",
+        ],
+    ];
+    let tuning = "evaluate.fine_tune={batch_size: 7, learning_rate: 0.2}";
+    for [first, second] in algorithms {
+        let every = "evaluate.every=2";
+        let plain = Case::new(&[SHARE, every, first, second]);
+        let tuned = Case::new(&[SHARE, every, first, second, tuning]);
+        let reports = [plain.run(), tuned.run()];
+        assert_eq!(without(&reports[0]), without(&reports[1]), "{first}");
+        let broken = Case::new(&[SHARE, every, first, second, tuning, "checkpoint={every: 1}"]);
+        broken.run_until(5);
+        let resumed = broken.run();
+        let timeless = |report: &RunReport| -> Vec<Record> {
+            let timeless = |record| Record {
+                wall_seconds: 0.0,
+                ..record
+            };
+            records(report).into_iter().map(timeless).collect()
+        };
+        assert_eq!(timeless(&resumed), timeless(&reports[1]), "{first}");
+    }
+}
+
+#[test]
+fn clients_tune_the_models_of_their_servers() {
+    let tuning = "evaluate.fine_tune={batch_size: 7, learning_rate: 0.2}";
+    let first = |overrides: &[&str]| {
+        let case = Case::new(&[&[SHARE, tuning], overrides].concat());
+        let report = case.run();
+        (scores(&records(&report)[0]), case)
+    };
+    let (clients, case) = first(&[]);
+    let run = RecordedRun::read(&case.folder()).unwrap();
+    let names = [
+        "local_test_accuracy",
+        "local_test_loss",
+        "local_test_examples",
+        "fine_tuned_accuracy",
+        "fine_tuned_loss",
+    ];
+    let views = run.client_views().unwrap();
+    assert_eq!(views.columns, names);
+    for (record, rows) in run.records().unwrap().iter().zip(views.rows.chunks(6)) {
+        let mean = |column: usize| rows.iter().map(|row| row[column]).sum::<f64>() / 6.0;
+        let [accuracy, loss] = scores(record)[1].unwrap();
+        assert!((accuracy - mean(3)).abs() < 1e-12 && (loss - mean(4)).abs() < 1e-12);
+    }
+    // At the start all have the same model.
+    let fedavg = "algorithm={fedavg: {batch_size: 7, learning_rate: 0.1}}";
+    assert_eq!(first(&[fedavg, "topology=null"]).0, clients);
+    let p_fedavg = "algorithm={p_fedavg: {batch_size: 7, learning_rate: 0.1, servers: {count: 2}}}";
+    assert_eq!(first(&[p_fedavg, "topology=complete"]).0, clients);
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused() {
+    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
+    let refusal = |overrides: &[&str]| {
+        let source = ExperimentSource::new("tiny.yaml", YAML);
+        let source = source.with_overrides(overrides.iter().copied());
+        let planned = plan_without_data(&device, &source, &DataFolder::new("unused"));
+        planned.unwrap_err().to_string()
+    };
+    let refused = refusal(&[TUNED]);
+    let needed = "evaluate.fine_tune: found no local test sets, needed `evaluate.local_test`";
+    assert!(refused.contains(needed), "{refused}");
+    for (keys, told) in [
+        (
+            "batch_size: 7, learning_rate: -1",
+            "evaluate.fine_tune.learning_rate",
+        ),
+        (
+            "batch_size: 0, learning_rate: 1",
+            "evaluate.fine_tune.batch_size",
+        ),
+        (
+            "local: {steps: 0}, batch_size: 7, learning_rate: 1",
+            "evaluate.fine_tune.local",
+        ),
+    ] {
+        let refused = refusal(&[SHARE, &format!("evaluate.fine_tune={{{keys}}}")]);
+        assert!(refused.contains(told), "{refused}");
+    }
+}
+
+#[test]
+fn models_that_tuning_breaks_are_named() {
+    let tuning = "evaluate.fine_tune={batch_size: 7, learning_rate: 1.0e+30}";
+    let case = Case::new(&[SHARE, tuning]);
+    let stop = AtomicBool::new(false);
+    let failed = run(&case.plan, &case.data, &case.options(), &stop, &mut ());
+    let failed = failed.unwrap_err().to_string();
+    let named = "fine-tuned models: found that of client 0 infinite or NaN, needed a lower `evaluate.fine_tune.learning_rate`";
+    assert!(failed.contains(named), "{failed}");
+}
