@@ -112,9 +112,9 @@ impl LocalTests {
         match scores.iter().position(is_broken) {
             None => Ok(()),
             Some(client) => Err(EngineError::Setting {
-                what: "fine-tuned models",
-                found: format!("that of client {client} infinite or NaN"),
-                needed: "a lower `evaluate.fine_tune.learning_rate`",
+                what: "evaluate.fine_tune.learning_rate",
+                found: format!("so high that the model of client {client} becomes infinite or NaN"),
+                needed: "lower",
             }),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use meshfold_data::DataFolder;
 use meshfold_engine::{Device, DeviceRequest};
 use meshfold_experiment::results::RecordedRun;
-use meshfold_experiment::{ExperimentSource, Record, RunReport, plan_without_data, run};
+use meshfold_experiment::{Ending, ExperimentSource, Record, RunReport, plan_without_data, run};
 
 use crate::tiny::{Case, YAML, records};
 
@@ -54,7 +54,7 @@ fn fine_tuning_leaves_no_trace_in_the_run() {
     let algorithms = [
         ["algorithm.dfedavgm.momentum=0.9", "seed=1"],
         [
-            "algorithm={scaffold: {local: {steps: 3}, batch_size: 7, learning_rate: 0.1, participation: {fraction: 0.5}}}",
+            "algorithm={scaffold: {local: {steps: 3}, batch_size: 7, learning_rate: 0.1, participation: {share: 0.5}}}",
             "topology=null",
         ],
         [
@@ -90,12 +90,12 @@ fn fine_tuning_leaves_no_trace_in_the_run() {
 #[test]
 fn clients_tune_the_models_of_their_servers() {
     let tuning = "evaluate.fine_tune={batch_size: 7, learning_rate: 0.2}";
-    let first = |overrides: &[&str]| {
+    let of = |overrides: &[&str]| {
         let case = Case::new(&[&[SHARE, tuning], overrides].concat());
-        let report = case.run();
-        (scores(&records(&report)[0]), case)
+        let records = records(&case.run());
+        (records, case)
     };
-    let (clients, case) = first(&[]);
+    let (of_clients, case) = of(&[]);
     let run = RecordedRun::read(&case.folder()).unwrap();
     let names = [
         "local_test_accuracy",
@@ -106,16 +106,18 @@ fn clients_tune_the_models_of_their_servers() {
     ];
     let views = run.client_views().unwrap();
     assert_eq!(views.columns, names);
-    for (record, rows) in run.records().unwrap().iter().zip(views.rows.chunks(6)) {
+    for (record, rows) in of_clients.iter().zip(views.rows.chunks(6)) {
         let mean = |column: usize| rows.iter().map(|row| row[column]).sum::<f64>() / 6.0;
         let [accuracy, loss] = scores(record)[1].unwrap();
         assert!((accuracy - mean(3)).abs() < 1e-12 && (loss - mean(4)).abs() < 1e-12);
     }
     // At the start all have the same model.
     let fedavg = "algorithm={fedavg: {batch_size: 7, learning_rate: 0.1}}";
-    assert_eq!(first(&[fedavg, "topology=null"]).0, clients);
+    let first = |overrides: &[&str]| scores(&of(overrides).0[0]);
+    let clients = scores(&of_clients[0]);
+    assert_eq!(first(&[fedavg, "topology=null"]), clients);
     let p_fedavg = "algorithm={p_fedavg: {batch_size: 7, learning_rate: 0.1, servers: {count: 2}}}";
-    assert_eq!(first(&[p_fedavg, "topology=complete"]).0, clients);
+    assert_eq!(first(&[p_fedavg, "topology=complete"]), clients);
 }
 
 #[test]
@@ -133,15 +135,15 @@ fn what_cannot_be_tuned_is_refused() {
     for (keys, told) in [
         (
             "batch_size: 7, learning_rate: -1",
-            "evaluate.fine_tune.learning_rate",
+            "learning_rate is -1, but must be finite and not negative",
         ),
         (
             "batch_size: 0, learning_rate: 1",
-            "evaluate.fine_tune.batch_size",
+            "batch_size is 0, but a batch has at least one example",
         ),
         (
             "local: {steps: 0}, batch_size: 7, learning_rate: 1",
-            "evaluate.fine_tune.local",
+            "local is {steps: 0}, but a client must do at least one step",
         ),
     ] {
         let refused = refusal(&[SHARE, &format!("evaluate.fine_tune={{{keys}}}")]);
@@ -154,8 +156,11 @@ fn models_that_tuning_breaks_are_named() {
     let tuning = "evaluate.fine_tune={batch_size: 7, learning_rate: 1.0e+30}";
     let case = Case::new(&[SHARE, tuning]);
     let stop = AtomicBool::new(false);
-    let failed = run(&case.plan, &case.data, &case.options(), &stop, &mut ());
-    let failed = failed.unwrap_err().to_string();
-    let named = "fine-tuned models: found that of client 0 infinite or NaN, needed a lower `evaluate.fine_tune.learning_rate`";
+    let report = run(&case.plan, &case.data, &case.options(), &stop, &mut ()).unwrap();
+    let Ending::Failed { error } = report.ending else {
+        panic!("{:?}", report.ending);
+    };
+    let failed = error.to_string();
+    let named = "evaluate.fine_tune.learning_rate: so high that the model of client 0 becomes infinite or NaN, but it must be lower";
     assert!(failed.contains(named), "{failed}");
 }
