@@ -68,6 +68,7 @@ impl Grid {
         let rows: Vec<GridRow> = lines.iter().map(line).collect();
         let mut notes = notes(table, &rows);
         notes.insert(0, what(table));
+        notes.extend(table.request.best.iter().map(|best| table.taken(best)));
         Self {
             titles,
             words,

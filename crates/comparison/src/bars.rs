@@ -57,6 +57,9 @@ impl Plot {
             legend: groups.legend,
         };
         expect_within(&figure)?;
+        if let Some(best) = &request.curves.best {
+            notes.push(table.taken(best));
+        }
         notes.extend(table.notes);
         Ok(Self { figure, notes })
     }
@@ -69,6 +72,8 @@ fn table_request(request: &PlotRequest, at: &At) -> Request {
         by: curves.by.clone(),
         only: curves.only.clone(),
         over: curves.over.clone(),
+        best: curves.best.clone(),
+        on: curves.on.clone(),
         at: at.clone(),
         metric: curves.y.clone(),
         words: curves.words.clone(),

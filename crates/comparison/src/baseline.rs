@@ -76,8 +76,8 @@ fn value(asked: &str, groups: &[Group<'_>], place: usize) -> Result<String, Vec<
 }
 
 /// The place of the group that has `value` at `place` and, in the other columns, the values of `group`. If there is none, a
-/// column counts as the same if it is a setting of the compared one, as `algorithm.own.gamma` is of `algorithm`, which the
-/// baseline does not have.
+/// column counts as the same if the baseline cannot have it: a setting of the compared one, as `algorithm.own.gamma` is of
+/// `algorithm`, or the overlay, where methods are compared and that of the baseline has none.
 fn baseline(
     group: &Group<'_>,
     groups: &[Group<'_>],
@@ -90,13 +90,20 @@ fn baseline(
         columns.all(|(column, name)| match column == place {
             true => other.keys[column] == value,
             false => {
-                let may_lack = or_lacks && name.lies_below(&names.by[place]);
+                let compared = &names.by[place];
+                let is_overlay = compared.stands_for("algorithm") && is_of_overlays(name);
+                let may_lack = or_lacks && (name.lies_below(compared) || is_overlay);
                 other.keys[column] == group.keys[column] || (may_lack && lacks(other, name))
             }
         })
     };
     let find = |or_lacks| groups.iter().position(|other| fits(other, or_lacks));
     find(false).or_else(|| find(true))
+}
+
+/// Whether `name` is the overlay or its weights, or a setting of these.
+fn is_of_overlays(name: &Name) -> bool {
+    name.is_within(&["topology", "weights"])
 }
 
 /// Whether no run of `group` has the setting `name`.
@@ -191,6 +198,19 @@ mod tests {
         assert_eq!(corrected, meshfold_statistics::holm(&p_values)[..]);
         assert!(corrected[0] > p_values[0], "{p_values:?}");
         assert_eq!((p_value(2), table.rows[2].corrected), (None, None));
+    }
+
+    #[test]
+    fn a_method_without_an_overlay_is_the_baseline_on_each() {
+        let runs = [
+            "algorithm: {fedavg: {rate: 1}}\ntopology: null",
+            "algorithm: {dsgd: {rate: 1}}\ntopology: {ring: {hops: 1}}",
+            "algorithm: {dsgd: {rate: 1}}\ntopology: {regular: {degree: 4}}",
+        ];
+        let by = ["topology", "algorithm", "degree"];
+        let against = |method| baselines(&table(&runs, &by, ["algorithm", method]));
+        assert_eq!(against("fedavg"), [Some(0); 3]);
+        assert_eq!(against("dsgd"), [None, Some(1), Some(2)]);
     }
 
     #[test]

@@ -69,6 +69,11 @@ impl<'a> ClientFigure<'a> {
         matches!(self.part, Part::Quantile(_) | Part::Worst(_))
     }
 
+    /// Whether it says how far clients differ.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.part == Part::Std
+    }
+
     /// What a reader is told of it: `the 10 % quantile of the clients`; nothing of what every table has.
     pub(crate) fn meaning(&self) -> Option<String> {
         match self.part {

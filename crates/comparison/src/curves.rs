@@ -3,8 +3,10 @@
 use meshfold_experiment::results::{Figures, Progress, RecordedRun};
 use meshfold_statistics::Estimate;
 
+use crate::at::At;
+use crate::deciding::{choice, deciding, taken};
 use crate::error::TableError;
-use crate::grouping::{Group, Names, Shown};
+use crate::grouping::{Group, Names, Shown, best_of};
 use crate::horizontal::Horizontal;
 use crate::judged::{Judged, expect_figure, known_of_clients};
 use crate::loss::Loss;
@@ -23,6 +25,10 @@ pub struct CurveRequest {
     pub over: String,
     /// Runs are left out unless each of these settings has one of its values.
     pub only: Vec<Only>,
+    /// The setting of which each curve takes the best value.
+    pub best: Option<String>,
+    /// The figure that says which value is best, as in [`Request::on`](crate::Request::on), at the last evaluation.
+    pub on: Option<String>,
     /// The horizontal axis.
     pub x: Horizontal,
     /// The figure of the vertical axis.
@@ -84,7 +90,12 @@ impl Curves {
     pub fn of(runs: &[RecordedRun], request: &CurveRequest) -> Result<Self, TableError> {
         let ends = request.band.ends(&request.y);
         let ends = ends.into_iter().flat_map(|(low, high)| [low, high]);
-        let wanted: Vec<String> = [request.y.clone()].into_iter().chain(ends).collect();
+        let on = request.on.iter().cloned();
+        let wanted: Vec<String> = [request.y.clone()]
+            .into_iter()
+            .chain(on)
+            .chain(ends)
+            .collect();
         let mut judged = Vec::new();
         for run in runs {
             let mut run_judged = Judged::of(run, &wanted)?;
@@ -95,17 +106,24 @@ impl Curves {
         }
         let chosen = Chosen::of(judged, &request.only)?;
         let names = names(&chosen, request)?;
+        names.expect_distinct()?;
         let judged = &chosen.runs;
         expect_figure(&request.y, judged)?;
         expect_quantiles(request, judged)?;
         expect_progress(&request.x, judged)?;
-        let mut groups = Group::all(judged, &names)?;
-        request.x.expect_to_advance(&groups, &names.over)?;
-        let wording = wording(&chosen, &names, request)?;
-        for group in &mut groups {
+        let on = &deciding(request.on.as_deref(), &request.y, judged);
+        if request.best.is_some() {
+            expect_figure(on, judged)?;
+        }
+        let mut candidates = Group::all(judged, &names)?;
+        let wording = wording(&chosen, &names, on, request)?;
+        for group in &mut candidates {
             group.call(&wording, &names);
         }
-        let mut notes = of_other_data(&groups, &names.over);
+        let groups = best_of(&candidates, &names.over, on, &At::Last);
+        request.x.expect_to_advance(&groups, &names.over)?;
+        let mut notes = best(&groups, on, request, &wording);
+        notes.extend(of_other_data(&groups, &names.over));
         let is_known = |run: &Judged| run.measured(&request.y) && run.measured(request.x.figure());
         notes.extend(missing(&groups, &names.over, &request.by, is_known));
         let curves = groups.iter().map(|group| {
@@ -170,16 +188,38 @@ fn names(chosen: &Chosen, request: &CurveRequest) -> Result<Names, TableError> {
         shown: Shown::Curve,
         by: request.by.iter().map(find).collect::<Result<_, _>>()?,
         over: find(&request.over)?,
-        best: None,
+        best: request.best.as_ref().map(find).transpose()?,
     })
 }
 
+/// How the best value was chosen and which one each curve has, if one was.
+fn best(groups: &[Group<'_>], on: &str, request: &CurveRequest, wording: &Wording) -> Vec<String> {
+    let Some(best) = &request.best else {
+        return Vec::new();
+    };
+    let rows = groups.iter();
+    let rows = rows.map(|group| (group.keys.as_slice(), group.chosen.as_deref()));
+    vec![
+        choice([best, &request.over], on, &request.y, wording),
+        taken(best, &request.by, rows, wording),
+    ]
+}
+
 /// The words that `request` asks for. Values of runs that are not chosen may be named, too.
-fn wording(chosen: &Chosen, names: &Names, request: &CurveRequest) -> Result<Wording, TableError> {
+fn wording(
+    chosen: &Chosen,
+    names: &Names,
+    on: &str,
+    request: &CurveRequest,
+) -> Result<Wording, TableError> {
     let x = request.x.to_string();
     let figures = [x, request.x.figure().to_owned(), request.y.clone()];
-    let settings: Vec<&Name> = names.by.iter().chain([&names.over]).collect();
-    let known = Known::of(figures.into_iter(), &settings, &chosen.all);
+    let figures = figures
+        .into_iter()
+        .chain(request.best.iter().map(|_| on.to_owned()));
+    let settings = names.by.iter().chain(&names.best);
+    let settings: Vec<&Name> = settings.chain([&names.over]).collect();
+    let known = Known::of(figures, &settings, &chosen.all);
     Wording::of(&request.words, &known)
 }
 

@@ -1,5 +1,6 @@
 //! Why a table cannot be made.
 
+use meshfold_data::nearest;
 use meshfold_experiment::results::{Progress, ResultsError};
 
 use crate::grouping::Shown;
@@ -10,7 +11,8 @@ use crate::grouping::Shown;
 pub enum TableError {
     /// No run has a setting of this name.
     #[error(
-        "no setting is called `{written}`; the runs differ in: {}; they have in common: {}",
+        "no setting is called `{written}`{}; the runs differ in: {}; they have in common: {}",
+        meant(written, varied.iter().chain(others)),
         list(varied),
         list(others)
     )]
@@ -22,6 +24,14 @@ pub enum TableError {
         /// The other settings.
         others: Vec<String>,
     },
+    /// A setting is asked for twice.
+    #[error("`{written}` is named twice among the settings of the {shown}s; name it once")]
+    Repeated {
+        /// What rows or curves were asked for.
+        shown: Shown,
+        /// The setting.
+        written: String,
+    },
     /// A run has several settings whose names end so.
     #[error("`{written}` may be any of {}; write more of the name", list(paths))]
     AmbiguousField {
@@ -32,7 +42,8 @@ pub enum TableError {
     },
     /// No run recorded a figure of this name.
     #[error(
-        "no figure is called `{written}`; those that there are: {}{}",
+        "no figure is called `{written}`{}; those that there are: {}{}",
+        meant(written, known.iter().chain(of_clients)),
         list(known),
         of_clients_too(of_clients)
     )]
@@ -237,6 +248,16 @@ pub enum TableError {
     /// The records of a run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
+}
+
+/// `, did you mean `seed`?`: the name in `known`, or the end of one, that `written` comes closest to, if it is close.
+fn meant<'a>(written: &str, known: impl Iterator<Item = &'a String>) -> String {
+    let known = known.map(String::as_str);
+    let ends = known.flat_map(|name| [Some(name), name.rsplit_once('.').map(|(_, end)| end)]);
+    match nearest(written, ends.flatten()) {
+        Some(name) => format!(", did you mean `{name}`?"),
+        None => String::new(),
+    }
 }
 
 /// What may be done about runs that are mixed.

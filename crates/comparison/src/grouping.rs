@@ -4,6 +4,7 @@ use meshfold_experiment::results::more_is_better;
 use meshfold_statistics::Estimate;
 
 use crate::at::At;
+use crate::difference::short;
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
 use crate::judged::Judged;
@@ -37,6 +38,27 @@ pub(crate) struct Group<'a> {
     pub(crate) runs: Vec<&'a Judged>,
     /// What a reader calls it, if words were asked for.
     called: Option<String>,
+}
+
+impl Names {
+    /// Requires that no setting is named twice.
+    ///
+    /// # Errors
+    /// [`TableError::Repeated`].
+    pub(crate) fn expect_distinct(&self) -> Result<(), TableError> {
+        let all = self.by.iter().chain(&self.best);
+        let mut seen: Vec<&Name> = Vec::new();
+        for name in all {
+            if seen.iter().any(|other| other.is_same(name)) {
+                return Err(TableError::Repeated {
+                    shown: self.shown,
+                    written: name.written.clone(),
+                });
+            }
+            seen.push(name);
+        }
+        Ok(())
+    }
 }
 
 impl std::fmt::Display for Shown {
@@ -80,10 +102,11 @@ impl<'a> Group<'a> {
         let differing = differing(&fields, &named);
         let row = self.name();
         if !differing.is_empty() {
+            let short = |path: &String| short(path, &fields);
             return Err(TableError::Mixed {
                 shown: names.shown,
                 row,
-                differing,
+                differing: differing.iter().map(short).collect(),
             });
         }
         let mut seen = Vec::new();

@@ -100,6 +100,12 @@ pub(crate) fn is_of_test_examples(metric: &str) -> bool {
     starts.iter().any(|start| metric.starts_with(start))
 }
 
+/// Whether the figure called `metric` depends on the clients' local test sets.
+pub(crate) fn is_of_local_tests(metric: &str) -> bool {
+    let starts = ["local_test_", "fine_tuned_"];
+    starts.iter().any(|start| metric.starts_with(start))
+}
+
 /// Requires that one of `runs` measured `metric`.
 pub(crate) fn expect_figure(metric: &str, runs: &[Judged]) -> Result<(), TableError> {
     match runs.iter().any(|run| run.measured(metric)) {

@@ -28,6 +28,12 @@ pub fn latex(grid: &Grid) -> String {
 
 /// The cells of a row.
 fn cells(row: &GridRow) -> Vec<String> {
+    let escaped = |text: &str| match text.strip_prefix('-') {
+        Some(number) if number.starts_with(|first: char| first.is_ascii_digit()) => {
+            format!("$-${}", escaped(number))
+        }
+        _ => escaped(text),
+    };
     let cell = |(place, cell): (usize, &String)| match row.best.contains(&place) {
         true => format!("\\textbf{{{}}}", escaped(cell)),
         // After `\\` and `\midrule` a bracket or an asterisk would be an option of these.
@@ -86,9 +92,14 @@ mod tests {
     #[test]
     fn a_list_at_the_start_of_a_row_is_no_option_of_the_line_before() {
         let row = GridRow {
-            cells: ["[4, 8]", "> 3"].map(str::to_owned).to_vec(),
+            cells: ["[4, 8]", "> 3", "-2.40 ± 1.00 %", "-"]
+                .map(str::to_owned)
+                .to_vec(),
             best: Vec::new(),
         };
-        assert_eq!(cells(&row), ["{}[4, 8]", "$>$ 3"]);
+        assert_eq!(
+            cells(&row),
+            ["{}[4, 8]", "$>$ 3", "$-$2.40 $\\pm$ 1.00 \\%", "-"]
+        );
     }
 }

@@ -14,6 +14,7 @@ mod combined;
 mod combined_columns;
 mod combined_files;
 mod curves;
+mod deciding;
 mod difference;
 mod digits;
 mod error;

@@ -55,6 +55,11 @@ impl Name {
         self.paths == [path]
     }
 
+    /// Whether both stand for the same paths.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.paths == other.paths
+    }
+
     /// Whether it stands for this path, or for a map around it.
     pub(crate) fn covers(&self, path: &str) -> bool {
         let is_around = |map: &String| lies_in(path, map) && self.parts.is_some();
@@ -65,6 +70,12 @@ impl Name {
     pub(crate) fn lies_below(&self, other: &Self) -> bool {
         let is_below = |path: &String| other.paths.iter().any(|map| lies_in(path, map));
         self.paths.iter().all(is_below)
+    }
+
+    /// Whether each path that it stands for is one of `maps` or leads into one.
+    pub(crate) fn is_within(&self, maps: &[&str]) -> bool {
+        let is_in = |path: &String| maps.iter().any(|map| path == map || lies_in(path, map));
+        self.paths.iter().all(is_in)
     }
 
     /// The value of `run`: that of a map is a text. Absent if the run has none.

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::at::At;
 use crate::client_figure::ClientFigure;
+use crate::deciding::choice;
 use crate::grouping::Group;
-use crate::judged::{Judged, is_of_test_examples};
+use crate::judged::Judged;
 use crate::name::Name;
 use crate::naming::Wording;
 use crate::request::Request;
@@ -19,7 +20,9 @@ pub(crate) fn notes(
     request: &Request,
     wording: &Wording,
 ) -> Vec<String> {
-    let mut notes: Vec<String> = choice(request, on, wording).into_iter().collect();
+    let choice = |best: &String| choice([best, &request.over], on, &request.metric, wording);
+    let mut notes: Vec<String> = request.best.iter().map(choice).collect();
+    notes.extend(place(groups, request, wording));
     notes.extend(of_clients(request, on, wording));
     notes.extend(together(unequal(candidates, over, on, request, wording)));
     notes.extend(of_other_data(candidates, over));
@@ -30,7 +33,6 @@ pub(crate) fn notes(
     notes.extend(missing(groups, over, &request.by, is_known));
     notes.extend(together(ended_early(groups, over, request)));
     notes.extend(together(never_there(groups, over, request)));
-    notes.extend(between(groups, request));
     notes
 }
 
@@ -86,25 +88,6 @@ fn together(notes: Vec<OfRow>) -> Vec<String> {
         .iter()
         .map(|note| format!("{}: {}", note.row, note.what));
     lines.collect()
-}
-
-/// How the best value was chosen, if one was.
-fn choice(request: &Request, on: &str, wording: &Wording) -> Option<String> {
-    let best = wording.name(request.best.as_ref()?);
-    let over = wording.name(&request.over);
-    let figure = wording
-        .asked_for(on)
-        .map_or_else(|| on.replace('_', " "), str::to_owned);
-    let caution = match is_of_test_examples(on) {
-        true => format!(
-            " (chosen by {figure}, so the same test examples chose the setting and measure it)"
-        ),
-        false => String::new(),
-    };
-    Some(format!(
-        "{best} is the value with the best mean of {} over {over}{caution}",
-        wording.name(on)
-    ))
 }
 
 /// What the figures over the clients mean, if there are any.
@@ -210,16 +193,24 @@ fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
     groups.iter().filter_map(say).collect()
 }
 
-/// That figures lie between evaluations, if some do.
-fn between(groups: &[Group<'_>], request: &Request) -> Option<String> {
-    let mut runs = groups.iter().flat_map(|group| &group.runs);
-    runs.any(|run| request.at.is_between(&run.figures))
-        .then(|| {
-            format!(
-                "{}: between two evaluations of a run its figures lie on a straight line",
-                request.at
-            )
-        })
+/// Where runs are judged, if not at their ends.
+fn place(groups: &[Group<'_>], request: &Request, wording: &Wording) -> Option<String> {
+    let at = &request.at;
+    match at {
+        At::Last => None,
+        At::Target(target) => Some(format!(
+            "what it takes until {} first reaches {target}",
+            wording.name(&request.metric)
+        )),
+        At::Place { .. } => {
+            let mut runs = groups.iter().flat_map(|group| &group.runs);
+            let lines = match runs.any(|run| at.is_between(&run.figures)) {
+                true => "; between two evaluations of a run they lie on a straight line",
+                false => "",
+            };
+            Some(format!("figures at {at}{lines}"))
+        }
+    }
 }
 
 /// For each group the values of `over` that other groups have, and that it lacks or whose run has no figure yet, as `is_known` says.
@@ -234,16 +225,23 @@ pub(crate) fn missing(
         return Vec::new();
     }
     let value = |run: &&Judged| over.text(&run.fields);
-    let begun = |group: &Group<'_>| group.runs.iter().map(value).collect::<BTreeSet<String>>();
-    let all: BTreeSet<String> = groups.iter().flat_map(begun).collect();
+    let begun = |group: &Group<'_>| -> BTreeMap<String, bool> {
+        let runs = group.runs.iter();
+        runs.map(|run| (value(run), run.is_finished)).collect()
+    };
+    let all: BTreeSet<String> = groups
+        .iter()
+        .flat_map(|group| begun(group).into_keys())
+        .collect();
     let lacks = |group: &Group<'_>| {
         let known = group.runs.iter().filter(|run| is_known(run));
         let there: BTreeSet<String> = known.map(value).collect();
         let begun = begun(group);
         let say = |missing: &String| {
-            let why = match begun.contains(missing) {
-                true => "not finished, or the figure was not measured",
-                false => "no run",
+            let why = match begun.get(missing) {
+                Some(true) => "the figure was not measured",
+                Some(false) => "not finished",
+                None => "no run",
             };
             OfRow {
                 row: group.name(),
@@ -290,12 +288,15 @@ mod tests {
         assert_eq!(
             notes_at("target=0.8", runs()),
             [
+                "what it takes until test_accuracy first reaches 0.8",
                 "of all runs: seed 2, 3 never reached target=0.8; the means are those of the runs that reached it, and the others \
                  would have taken longer"
             ]
         );
-        assert!(notes_at("target=0.4", runs()).is_empty());
-        assert!(notes_at("target=1", runs()).is_empty());
+        let place =
+            |target: &str| format!("what it takes until test_accuracy first reaches {target}");
+        assert_eq!(notes_at("target=0.4", runs()), [place("0.4")]);
+        assert_eq!(notes_at("target=1", runs()), [place("1")]);
     }
 
     #[test]
@@ -303,8 +304,8 @@ mod tests {
         let runs = || vec![run(1, &[(0.0, 0.1), (10.0, 0.9)])];
         assert_eq!(
             notes_at("round=5", runs()),
-            ["round=5: between two evaluations of a run its figures lie on a straight line"]
+            ["figures at round=5; between two evaluations of a run they lie on a straight line"]
         );
-        assert!(notes_at("round=10", runs()).is_empty());
+        assert_eq!(notes_at("round=10", runs()), ["figures at round=10"]);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::across::expect_across;
 use crate::at::At;
 use crate::baseline::compare;
-use crate::client_figure::ClientFigure;
+use crate::deciding::{deciding, taken};
 use crate::difference::short;
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
@@ -130,6 +130,7 @@ impl Table {
     pub(crate) fn about(runs: Vec<Judged>, request: Request) -> Result<Self, TableError> {
         let chosen = Chosen::of(runs, &request.only)?;
         let names = names(&chosen, &request)?;
+        names.expect_distinct()?;
         let runs = &chosen.runs;
         if request.best.as_ref() == Some(&request.over) {
             return Err(TableError::BestOfRepetitions {
@@ -137,7 +138,7 @@ impl Table {
             });
         }
         expect_figure(&request.metric, runs)?;
-        let on = &deciding(&request, runs);
+        let on = &deciding(request.on.as_deref(), &request.metric, runs);
         expect_figure(on, runs)?;
         expect_place(&request, runs)?;
         expect_across(&request)?;
@@ -162,21 +163,12 @@ impl Table {
     }
 }
 
-/// The figure that says which value is best.
-fn deciding(request: &Request, runs: &[Judged]) -> String {
-    // Validation examples choose by the mean: what single clients have on them is not recorded.
-    let metric = match ClientFigure::parse(&request.metric) {
-        Some(figure) if figure.is_of_clients_alone() => figure.of,
-        _ => &request.metric,
-    };
-    let of_test = metric.strip_prefix("test_");
-    let validation = format!("validation_{}", of_test.unwrap_or("accuracy"));
-    let mut begun = runs.iter().filter(|run| !run.figures.is_empty());
-    match request.on.as_deref() {
-        Some("validation") => validation,
-        Some(on) => on.to_owned(),
-        None if of_test.is_some() && begun.all(|run| run.measured(&validation)) => validation,
-        None => request.metric.clone(),
+impl Table {
+    /// The value of `best`, the setting that was chosen, for each row: where rows do not show it.
+    pub(crate) fn taken(&self, best: &str) -> String {
+        let rows = self.rows.iter();
+        let rows = rows.map(|row| (row.keys.as_slice(), row.chosen.as_deref()));
+        taken(best, &self.request.by, rows, &self.wording)
     }
 }
 

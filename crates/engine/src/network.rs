@@ -188,6 +188,18 @@ impl Network {
         batch as f64 * per_example
     }
 
+    /// Floating-point operations of judging a model on `examples` examples: those of the forward products alone.
+    pub fn flop_of_judging(&self, examples: usize) -> f64 {
+        let per_example: f64 = match &self.body {
+            Body::Layers(nodes) => nodes
+                .iter()
+                .map(|node| node.forward_operations() as f64)
+                .sum(),
+            Body::Own(_) | Body::Host(_) => 2.0 * self.layout.parameters() as f64,
+        };
+        examples as f64 * per_example
+    }
+
     /// How many numbers all layers together output for one example; for a model of the user's own, its outputs.
     pub fn activations(&self) -> usize {
         match &self.body {

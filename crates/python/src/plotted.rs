@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use meshfold_comparison::{AxisRequest, Band, CurveRequest, Horizontal, Plot, PlotRequest};
-use meshfold_experiment::files::whole_file::write_atomically;
+use meshfold_experiment::files::whole_file::write_to;
 use meshfold_figure::Format;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -20,6 +20,8 @@ pub(crate) struct FigureRequest {
     by: Vec<String>,
     over: String,
     only: Vec<(String, Vec<String>)>,
+    best: Option<String>,
+    on: Option<String>,
     x: String,
     y: String,
     band: Option<String>,
@@ -87,6 +89,8 @@ impl FigureRequest {
                 by: self.by,
                 over: self.over,
                 only: chosen(self.only),
+                best: self.best,
+                on: self.on,
                 x,
                 y: self.y,
                 band,
@@ -134,7 +138,7 @@ impl PyFigure {
         py.detach(|| {
             let file = self.0.figure.file(format, dpi);
             let file = file.map_err(|error| PyValueError::new_err(error.to_string()))?;
-            write_atomically(&path, &file)
+            write_to(&path, &file)
                 .map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
         })
     }

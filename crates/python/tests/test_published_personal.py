@@ -118,14 +118,16 @@ def test_fine_tune(tuning_steps: int) -> None:
 
 
 def test_tuned_models_are_not_kept() -> None:
-    """However often models are judged, the shared ones go on as if they were not, but for the draws of mini-batches."""
-    keys: dict[str, Any] = {"momentum": 0.9, "local": {"steps": 3}}
+    """However often models are judged, the shared ones go on as if they were not, and tuning counts nowhere."""
+    keys: dict[str, Any] = {"momentum": 0.9, "local": {"steps": 3}, "batch_size": 3}
     ends = []
     for every in (1, 7):
         base = {**experiment("fine_tune", tuning_steps=2, **keys), "seed": 1, "evaluate": {"every": every}}
         (run,) = mf.run(base, progress=False)
-        ends.append(run.models().numpy())
-    assert (ends[0] == ends[1]).all()
+        last = run.metrics().to_polars()[-1]
+        ends.append((run.models().numpy(), last["local_steps"].item(), last["train_loss"].item() > 0))
+    assert (ends[0][0] == ends[1][0]).all()
+    assert ends[0][1:] == ends[1][1:] == (7 * 3 * CLIENTS, True)
 
 
 def dispfl(density: float, prune: float, steps: int, sizes: list[int], rounds: int = 7) -> Array:

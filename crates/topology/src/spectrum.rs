@@ -51,7 +51,7 @@ pub struct Spectrum {
     /// Expected consensus rate `p = 1 - ‖W - 11ᵀ/N‖₂²` (P-FedAvg, Theorem 4); may be negative if W is not symmetric.
     pub p: f64,
     /// Steady disagreement `Σ λi² / (1 - λi²)` over i ≥ 2 under independent noise of unit variance per node and exchange.
-    /// It needs all eigenvalues: NaN above [`DENSE_NODES`] nodes.
+    /// It needs all eigenvalues: NaN unless W is symmetric, and above [`DENSE_NODES`] nodes.
     pub disagreement: f64,
     /// Effective number of neighbours for each of [`DECAYS`], [`effective_neighbours`]; NaN unless W is symmetric.
     /// It needs all eigenvalues: NaN above [`DENSE_NODES`] nodes.
@@ -93,6 +93,8 @@ impl Spectrum {
         let kappa = kappa(overlay)?;
         let mixing = Mixing::of(overlay, weights, matrix)?;
         let lambda = mixing.lambda;
+        let is_symmetric = matrix.is_symmetric(ROUNDING);
+        let symmetric = mixing.eigenvalues.as_deref().filter(|_| is_symmetric);
         Ok(Self {
             lambda2: mixing.lambda2,
             lambda_n: mixing.lambda_n,
@@ -100,12 +102,9 @@ impl Spectrum {
             gap: 1.0 - lambda,
             kappa,
             p: 1.0 - mixing.norm * mixing.norm,
-            disagreement: disagreement(nodes, mixing.eigenvalues.as_deref()),
-            effective_neighbours: DECAYS.map(|decay| match &mixing.eigenvalues {
-                Some(values) if matrix.is_symmetric(ROUNDING) => {
-                    effective_neighbours(values, decay)
-                }
-                _ => f64::NAN,
+            disagreement: symmetric.map_or(f64::NAN, |values| disagreement(nodes, values)),
+            effective_neighbours: DECAYS.map(|decay| {
+                symmetric.map_or(f64::NAN, |values| effective_neighbours(values, decay))
             }),
             theta: 1.0 / kappa,
             c_lambda: c_lambda(lambda),
@@ -169,14 +168,11 @@ fn c_lambda(lambda: f64) -> f64 {
     2.0 * lambda * lambda * (1.0 + 2.0 * log) + 2.0 * lambda + 2.0 / log
 }
 
-fn disagreement(nodes: usize, eigenvalues: Option<&[f64]>) -> f64 {
-    match eigenvalues {
-        None => f64::NAN,
-        Some(_) if nodes == 1 => 0.0,
-        Some(values) => values[1..]
-            .iter()
-            .map(|value| value * value / (1.0 - value * value))
-            .sum(),
+fn disagreement(nodes: usize, eigenvalues: &[f64]) -> f64 {
+    let of = |value: &f64| value * value / (1.0 - value * value);
+    match nodes {
+        1 => 0.0,
+        _ => eigenvalues[1..].iter().map(of).sum(),
     }
 }
 

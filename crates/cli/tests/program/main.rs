@@ -42,6 +42,7 @@ mod submit;
 mod table;
 mod tensorboard;
 mod timing;
+mod tuned;
 #[cfg(target_os = "linux")]
 mod watch;
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// A finished sweep, and for each run, in its order, the last line of its records.
-fn finished() -> (Sandbox, Vec<Value>) {
+pub(crate) fn finished() -> (Sandbox, Vec<Value>) {
     let sandbox = Sandbox::new();
     let tiny = sandbox.read("tiny.yaml");
     let sweep = "sweep: {grid: {algorithm.dfedavgm.learning_rate: [0.01, 0.2], topology: [ring, complete], seed: [1, 2, 3]}}\n";

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use meshfold_comparison::{
     At, AxisRequest, Band, CurveRequest, Horizontal, Naming, Only, Plot, PlotRequest, Progress,
 };
-use meshfold_experiment::files::whole_file::write_atomically;
+use meshfold_experiment::files::whole_file::write_to;
 use meshfold_figure::{Figure, Format};
 use meshfold_report::Gathered;
 
@@ -24,6 +24,7 @@ of the worst 10 % of them. Lengths take mm, cm, in or pt.
 Examples:
   meshfold figure runs/first --by topology -o accuracy.pdf
   meshfold figure runs/first --by algorithm,topology --panels topology --name dfedavg=DFedAvg --width 170mm -o overlays.pdf
+  meshfold figure runs/first --by topology,algorithm --best learning_rate -o tuned.pdf
   meshfold figure runs/first --by topology,algorithm --bars --at round=100 -o bars.pdf
   meshfold figure runs/first --by topology,algorithm --x bytes --y test_loss --log y --width 170mm -o loss.svg")]
 pub(crate) struct FigureArguments {
@@ -56,6 +57,13 @@ pub(crate) struct FigureArguments {
     /// Draw only runs with one of these values, or `none` where the setting is not there; repeatable
     #[arg(long, value_name = "SETTING=VALUE,...")]
     only: Vec<Only>,
+    /// Draw for each curve or bar the best value of this setting
+    #[arg(long, value_name = "SETTING")]
+    best: Option<String>,
+    /// The figure that says which value is best at the last evaluation, or `validation` [default: that of the validation examples if the
+    /// runs have any, else that of --y]
+    #[arg(long, value_name = "FIGURE", requires = "best")]
+    on: Option<String>,
     /// What to draw around the mean
     #[arg(long, value_enum, default_value = "interval", conflicts_with = "bars")]
     band: BandChoice,
@@ -180,6 +188,8 @@ fn request(arguments: &FigureArguments) -> PlotRequest {
             by: arguments.by.clone(),
             over: arguments.over.clone(),
             only: arguments.only.clone(),
+            best: arguments.best.clone(),
+            on: arguments.on.clone(),
             x: arguments.x.clone(),
             y: arguments.y.clone(),
             band: arguments.band.band(),
@@ -204,5 +214,5 @@ fn request(arguments: &FigureArguments) -> PlotRequest {
 pub(crate) fn write(figure: &Figure, out: &Out, dpi: u16) -> Result<(), Failure> {
     let content = figure.file(out.format, f64::from(dpi));
     let content = content.map_err(|error| Failure::refused(error.to_string()))?;
-    write_atomically(&out.path, &content).map_err(|error| Failure::unwritten(&out.path, error))
+    write_to(&out.path, &content).map_err(|error| Failure::unwritten(&out.path, error))
 }

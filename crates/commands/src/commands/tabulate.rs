@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use meshfold_comparison::{At, Grid, Naming, Only, Request, Table, csv, latex, markdown, records};
-use meshfold_experiment::files::whole_file::write_atomically;
+use meshfold_experiment::files::whole_file::write_to;
 use meshfold_experiment::results::{is_run, sweep_order};
 use meshfold_report::{Gathered, LeftOut};
 
@@ -41,7 +41,7 @@ pub(crate) struct TableArguments {
     #[arg(long, value_name = "SETTING")]
     best: Option<String>,
     /// The figure that says which value is best, or `validation` [default: that of the validation examples if the runs have
-    /// any, else that of --metric]
+    /// any, else --metric if it is an accuracy or a loss, else test_accuracy]
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
     /// Where to judge a run: at round=, steps=, examples=, bytes= or seconds=, on the straight line between two evaluations;
@@ -110,6 +110,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
             "--compare compares figures: it does not go with --at target=, which not every run may reach",
         ));
     }
+    let format = format(arguments)?;
     let gathered = Gathered::of(&arguments.folders)?;
     let baseline = arguments.compare.as_ref();
     let request = Request {
@@ -129,14 +130,12 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     table
         .notes
         .extend(arguments.folders.iter().filter_map(|folder| absent(folder)));
-    let format = arguments
-        .format
-        .unwrap_or_else(|| format_of(&arguments.out));
     let most = terminal::width().filter(|_| arguments.out.is_none());
     let text = text(&table, format, most)?;
     match &arguments.out {
-        Some(file) => write_atomically(file, text.as_bytes())
-            .map_err(|error| Failure::unwritten(file, error))?,
+        Some(file) => {
+            write_to(file, text.as_bytes()).map_err(|error| Failure::unwritten(file, error))?
+        }
         None => std::io::stdout().lock().write_all(text.as_bytes())?,
     }
     if matches!(format, Format::Csv | Format::Json) {
@@ -169,15 +168,21 @@ pub(crate) fn tell_left_out(left_out: &[LeftOut]) -> Result<(), Failure> {
     }
 }
 
-/// The format that the ending of a file's name says.
-fn format_of(out: &Option<PathBuf>) -> Format {
-    let ending = out.as_deref().and_then(Path::extension);
-    match ending.and_then(|ending| ending.to_str()) {
-        Some("md") => Format::Markdown,
-        Some("csv") => Format::Csv,
-        Some("tex") => Format::Latex,
-        Some("json" | "jsonl") => Format::Json,
-        _ => Format::Terminal,
+/// The format that was asked for, or that the ending of the file's name says.
+fn format(arguments: &TableArguments) -> Result<Format, Failure> {
+    let (Some(file), None) = (&arguments.out, arguments.format) else {
+        return Ok(arguments.format.unwrap_or(Format::Terminal));
+    };
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some("md") => Ok(Format::Markdown),
+        Some("csv") => Ok(Format::Csv),
+        Some("tex") => Ok(Format::Latex),
+        Some("json" | "jsonl") => Ok(Format::Json),
+        Some("txt") | None => Ok(Format::Terminal),
+        Some(other) => Err(Failure::refused(format!(
+            "--out {}: no format has the ending .{other}; end it in .md, .csv, .tex, .json or .txt, or say --format",
+            file.display()
+        ))),
     }
 }
 

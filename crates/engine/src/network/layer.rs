@@ -223,12 +223,17 @@ impl Node {
     /// pass, for the gradient of the weight, and for that of the input unless it is the example.
     pub(crate) fn operations(&self) -> usize {
         let passes = match self.source {
-            Source::Example => 4,
-            Source::Node(_) => 6,
+            Source::Example => 2,
+            Source::Node(_) => 3,
         };
+        passes * self.forward_operations()
+    }
+
+    /// Those of the forward pass.
+    pub(crate) fn forward_operations(&self) -> usize {
         let weights = self.layer.facts().weights();
         let weights: usize = weights.iter().map(|weight| weight.range.len()).sum();
-        passes * self.output.places() * weights
+        2 * self.output.places() * weights
     }
 
     /// Factor for the gradient of a kept output in the backward pass, if the step `drops_out` some.

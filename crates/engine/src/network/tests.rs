@@ -52,6 +52,8 @@ fn operations_are_counted_as_the_yardsticks_count_them() {
         network.flop_per_step(20),
         20.0 * (4.0 * 784.0 * 200.0 + 6.0 * 200.0 * 10.0)
     );
+    let forward = 20.0 * 2.0 * (784.0 * 200.0 + 200.0 * 10.0);
+    assert_eq!(network.flop_of_judging(20), forward);
 }
 
 #[test]

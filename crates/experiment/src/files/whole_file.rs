@@ -19,6 +19,22 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     persist(file, path)
 }
 
+/// Writes what a user asked for to `path`. A file is replaced in one step, also one that a link leads to; what is no file, such as
+/// `/dev/stdout` or a pipe, is written to.
+pub fn write_to(path: &Path, content: &[u8]) -> io::Result<()> {
+    let is_file = fs::metadata(path).map(|found| found.is_file());
+    match (is_file, path.is_symlink()) {
+        (Ok(true), true) => write_atomically(&path.canonicalize()?, content),
+        (Ok(true), false) => write_atomically(path, content),
+        (Err(_), false) => write_atomically(path, content),
+        // A link to nothing yet, a device, a pipe; of a folder the system says what is wrong.
+        (Ok(false), _) | (Err(_), true) => {
+            let mut file = File::options().write(true).create(true).open(path)?;
+            file.write_all(content)
+        }
+    }
+}
+
 /// A file in `folder` that is removed unless it is kept with [`persist`], with the permissions of an ordinary file. It is
 /// locked while it is open, so that [`remove_leftovers`] of other processes leaves it alone.
 pub fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
@@ -95,6 +111,28 @@ mod tests {
         persist(in_progress, &place("new")).unwrap();
         assert_eq!(fs::read(place("new")).unwrap(), b"half");
         remove_leftovers(&place("no folder"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_written_through_and_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let link =
+            |to: &str, name: &str| std::os::unix::fs::symlink(place(to), place(name)).unwrap();
+        fs::write(place("there"), "old").unwrap();
+        link("there", "link");
+        link("new", "dangling");
+        link("/dev/null", "device");
+        for name in ["link", "dangling", "device", "plain"] {
+            write_to(&place(name), b"content").unwrap();
+            assert_eq!(place(name).is_symlink(), name != "plain");
+        }
+        for name in ["there", "new", "plain"] {
+            assert_eq!(fs::read(place(name)).unwrap(), b"content", "{name}");
+        }
+        fs::create_dir(place("folder")).unwrap();
+        assert!(write_to(&place("folder"), b"content").is_err());
     }
 
     /// Files are begun while others tidy up, and none is lost.

@@ -156,6 +156,8 @@ impl Workload<'_> {
             false => evaluate.most_examples(self.tests),
         };
         let tests = (held_out + again) as f64 * self.rows as f64;
+        // The mean of the models is judged on the test examples as well.
+        let mean = evaluate.most_examples(self.tests) as f64;
         let bound = evaluate.theory.contains(&Quantity::Bound);
         let passes = f64::from(u8::from(evaluate.judges_shards()) + u8::from(bound));
         // What is left of a client's examples is the share 1 − s.
@@ -169,11 +171,10 @@ impl Workload<'_> {
             )
         };
         let gradients = evaluate.theory.iter().filter(has_gradients).count();
-        // The gradients of a step are two thirds of its work.
         let step = self.network.flop_per_step(1) / 2.0;
-        let forward = step / 3.0;
+        let forward = self.network.flop_of_judging(1) / 2.0;
         let gradients = step * (gradients * examples) as f64;
-        times * (forward * (tests + own) + gradients + self.fine_tuning())
+        times * (forward * (tests + mean + own) + gradients + self.fine_tuning())
     }
 }
 

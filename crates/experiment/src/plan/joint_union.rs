@@ -65,8 +65,7 @@ pub(crate) fn warning(
              {who} {node} with {who} 0; any {some} rounds in a row would"
         )),
         (Union::Apart(node), None) => Some(format!(
-            "the overlays never connect the {who}s, not even those of all {rounds} rounds together: {nothing} {who} \
-             {node} with {who} 0"
+            "the overlays of all {rounds} rounds together do not connect the {who}s: {nothing} {who} {node} with {who} 0"
         )),
         (Union::Unknown(last, node), _) => Some(format!(
             "the overlays of the first {last} rounds do not connect the {who}s, not even all together: {nothing} {who} \

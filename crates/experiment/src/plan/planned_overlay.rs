@@ -117,7 +117,7 @@ impl PlannedOverlay {
 
     /// Whether [`lambda`](Self::lambda) is that of the overlay in round 1 alone, though later rounds have others.
     pub fn lambda_is_of_round_1(&self) -> bool {
-        self.topology.varies() && self.lambda_of_period().is_none()
+        self.topology.varies() && self.schedule.and_then(|schedule| schedule.lambda).is_none()
     }
 
     /// `λ` of the overlays of a period together, if they change, repeat, and are small enough to find it.

@@ -7,6 +7,8 @@ use crate::plan::planned_overlay::Built;
 
 /// The most nodes for which the product of a period's matrices is made.
 const MOST_NODES: usize = 2000;
+/// Distance from one up to which sums of weights count as one.
+const UNEVEN: f64 = 1e-10;
 /// A joint λ below this may be rounding alone.
 const ROUNDING: f64 = 1e-7;
 /// A step that leaves less than this of a difference leaves nothing but rounding.
@@ -19,10 +21,12 @@ const PERIODS: usize = 4;
 pub struct ScheduleSummary {
     /// Rounds after which they repeat, `T`.
     pub period: usize,
-    /// `σ_max(W_T … W_1 − 11ᵀ/N)` over the period; absent beyond 2,000 nodes.
+    /// `σ_max(W_T … W_1 − 11ᵀ/N)` over the period; absent where weights are not doubly stochastic, as models then settle on another
+    /// mean, and beyond 2,000 nodes unless it is 0.
     pub joint_lambda: Option<f64>,
     /// `λ` per exchange, which can be compared with that of an overlay that stays the same: the `T`-th root of
-    /// [`joint_lambda`](Self::joint_lambda); 0 if the exchanges of a period together take the mean.
+    /// [`joint_lambda`](Self::joint_lambda); 0 if the exchanges of a period together take the mean. Where weights are not doubly
+    /// stochastic it is the rate at which differences shrink in the long run.
     pub lambda: Option<f64>,
     /// After how many rounds from the first on all nodes have the same model, whatever their models were; absent if a period does not
     /// bring that about.
@@ -39,15 +43,28 @@ impl ScheduleSummary {
     pub(super) fn of(period: &[Built], nodes: usize) -> Result<Self, TopologyError> {
         let matrices: Vec<&MixingMatrix> = period.iter().map(|built| &built.matrix).collect();
         let overlays: Vec<_> = period.iter().map(|built| &built.overlay).collect();
-        let joint_lambda = match nodes <= MOST_NODES {
-            true => Some(joint_lambda(&matrices)?),
-            false => None,
+        let rounds_to_consensus = rounds_to_consensus(&matrices);
+        let preserves_mean = |matrix: &&MixingMatrix| matrix.is_doubly_stochastic(UNEVEN);
+        let averages = |matrix: &&MixingMatrix| matrix.is_row_stochastic(UNEVEN);
+        let joint_lambda = match (nodes <= MOST_NODES, rounds_to_consensus) {
+            _ if !matrices.iter().all(preserves_mean) => None,
+            (true, _) => Some(joint_lambda(&matrices)?),
+            (false, Some(_)) => Some(0.0),
+            (false, None) => None,
+        };
+        let lambda = match joint_lambda {
+            Some(joint) => Some(per_exchange(joint, &matrices)),
+            None if nodes > MOST_NODES || matrices.iter().all(preserves_mean) => None,
+            None => matrices
+                .iter()
+                .all(averages)
+                .then(|| rate_in_the_long_run(&matrices)),
         };
         Ok(Self {
             period: period.len(),
             joint_lambda,
-            lambda: joint_lambda.map(|joint| per_exchange(joint, &matrices)),
-            rounds_to_consensus: rounds_to_consensus(&matrices),
+            lambda,
+            rounds_to_consensus,
             rounds_to_connect: rounds_to_connect(&overlays),
         })
     }
@@ -116,7 +133,7 @@ fn normalise(x: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshfold_topology::{Topology, Weights};
+    use meshfold_topology::{Topology, Uniform, Weights};
 
     use crate::plan::planned_overlay::PlannedOverlay;
 
@@ -183,7 +200,23 @@ mod tests {
     }
 
     #[test]
+    fn weights_that_do_not_preserve_the_mean_have_the_rate_of_one_overlay() {
+        let of = |topology: &str| {
+            let topology: Topology = serde_json::from_str(topology).unwrap();
+            PlannedOverlay::of_nodes(topology, Weights::Uniform(Uniform {}), 20, 1).unwrap()
+        };
+        let star = r#"{"star": {}}"#;
+        let (alone, repeated) = (of(star), of(&in_turn(star, 2)));
+        let (lambda, period) = (repeated.lambda().unwrap(), repeated.lambda_of_period());
+        assert!((lambda - alone.lambda().unwrap()).abs() < 1e-6, "{lambda}");
+        assert_eq!(period, None);
+        assert!(!repeated.lambda_is_of_round_1());
+    }
+
+    #[test]
     fn a_period_that_takes_the_mean_has_none() {
+        assert_eq!(lambda(r#"{"one_peer": {}}"#, 4096), 0.0);
+        assert_eq!(lambda(r#"{"base_graph": {}}"#, 2500), 0.0);
         assert_eq!(lambda(r#"{"one_peer": {}}"#, 8), 0.0);
         assert_eq!(lambda(r#"{"one_peer": {}}"#, 1024), 0.0);
         let last = r#"{"periodic": {"list": [{"ring": {}}, {"complete": {}}]}}"#;

@@ -1,8 +1,9 @@
 //! Warnings that the values of a run and its overlay call for.
 
-use meshfold_algorithms::{Method, RowKind};
+use meshfold_algorithms::{Method, Policy, RowKind, Stragglers};
 use meshfold_data::DatasetSummary;
 use meshfold_engine::{Model, Targets};
+use meshfold_topology::Weights;
 
 use crate::config::client_view::ClientView;
 use crate::config::experiment::usual_weights;
@@ -54,9 +55,13 @@ fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
     }
     let self_weight = summary.min_self_weight;
     if self_weight < -1e-9 {
+        let remedy = match planned.weights {
+            Weights::Laplacian(_) => "; a larger theta avoids it",
+            Weights::Fastest(_) => "; `fastest: {nonnegative: true}` avoids it",
+            _ => "",
+        };
         warnings.push(format!(
-            "the weights give a client as little as {self_weight:.4} of its own model, a negative share; \
-             a larger theta of laplacian weights avoids it"
+            "the weights give a client as little as {self_weight:.4} of its own model, a negative share{remedy}"
         ));
     }
     let stuck = summary.lambda.is_some_and(|lambda| lambda >= 1.0 - 1e-9);
@@ -66,6 +71,16 @@ fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
     if !summary.doubly_stochastic && profile.own_weights.is_none() {
         warnings.push(
             "the weights do not preserve the plain mean of the models: columns of the mixing matrix do not sum to 1"
+                .to_owned(),
+        );
+    }
+    let some_are_late = |stragglers: &Stragglers| stragglers.share != Some(0.0);
+    let receives = config.straggler_policy() == Some(Policy::Receive)
+        && config.stragglers.as_ref().is_some_and(some_are_late);
+    if receives && summary.doubly_stochastic && profile.own_weights.is_none() {
+        warnings.push(
+            "stragglers with `policy: receive` do not preserve the plain mean of the models: they take models and give none; \
+             `policy: isolate` preserves it"
                 .to_owned(),
         );
     }

@@ -465,7 +465,7 @@ fn schedules_within_schedules_are_refused_and_ones_that_never_connect_are_warned
     assert!(joined.contains("any 2 rounds in a row do"), "{joined}");
     let never = warnings(&format!("{even}, {even}"));
     assert!(
-        never.contains("the overlays never connect the clients"),
+        never.contains("rounds together do not connect the clients"),
         "{never}"
     );
 }

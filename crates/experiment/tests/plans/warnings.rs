@@ -29,12 +29,12 @@ fn schedules_that_do_not_connect_the_clients_are_warned_of() {
     for (topology, message) in [
         (
             "{redraw: {nodes: {first: 5}, of: complete}}",
-            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 5 with \
+            "the overlays of all 5 rounds together do not connect the clients: nothing links client 5 with \
              client 0",
         ),
         (
             "{phases: [{rounds: 3, nodes: {first: 6}, of: ring}, {nodes: {first: 8}, of: ring}]}",
-            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 8 with \
+            "the overlays of all 5 rounds together do not connect the clients: nothing links client 8 with \
              client 0",
         ),
         (
@@ -43,12 +43,12 @@ fn schedules_that_do_not_connect_the_clients_are_warned_of() {
         ),
         (
             "{phases: [{rounds: 5, nodes: {first: 6}, of: ring}, {of: ring}]}",
-            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 6 with \
+            "the overlays of all 5 rounds together do not connect the clients: nothing links client 6 with \
              client 0",
         ),
         (
             "{periodic: [{edges: {file: a.edges}}, {edges: {file: b.edges}}]}",
-            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 4 with \
+            "the overlays of all 5 rounds together do not connect the clients: nothing links client 4 with \
              client 0",
         ),
         (
@@ -64,7 +64,7 @@ fn schedules_that_do_not_connect_the_clients_are_warned_of() {
         ),
         (
             &many,
-            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 2 with \
+            "the overlays of all 5 rounds together do not connect the clients: nothing links client 2 with \
              client 0",
         ),
     ] {
@@ -222,6 +222,19 @@ fn a_share_of_late_clients_is_said_to_cost_no_simulated_time() {
 }
 
 #[test]
+fn stragglers_that_take_models_and_give_none_are_said_to_move_the_mean() {
+    let said = |stragglers: &str| one(&format!("{YAML}stragglers: {stragglers}\n")).warnings;
+    let moved = said("{share: 0.5, policy: receive}");
+    assert_eq!(moved.len(), 1, "{moved:?}");
+    assert!(
+        moved[0].contains("`policy: receive` do not preserve the plain mean"),
+        "{moved:?}"
+    );
+    assert_eq!(said("{share: 0.5, policy: isolate}"), [""; 0]);
+    assert_eq!(said("{share: 0, policy: receive}"), [""; 0]);
+}
+
+#[test]
 fn methods_that_treat_stragglers_differently_are_warned_of() {
     let said = |stragglers: &str| {
         let yaml = format!(
@@ -253,12 +266,12 @@ fn weights_that_may_surprise_are_warned_of() {
         .warnings
     };
     let negative = warnings("star", "laplacian");
-    assert!(
-        negative
-            .iter()
-            .any(|warning| warning.contains("negative share")),
-        "{negative:?}"
-    );
+    let says = |warnings: &[String], part| warnings.iter().any(|warning| warning.contains(part));
+    let remedy = "a negative share; a larger theta avoids it";
+    assert!(says(&negative, remedy), "{negative:?}");
+    let fastest = warnings("star", "{fastest: {nonnegative: false}}");
+    let remedy = "a negative share; `fastest: {nonnegative: true}` avoids it";
+    assert!(says(&fastest, remedy), "{fastest:?}");
     let irregular = warnings("star", "uniform");
     assert!(
         irregular

@@ -317,10 +317,11 @@ class Round:
         velocity: Stack | None = None,
         correction: Stack | None = None,
         anchor: Stack | None = None,
-        mu: float = 0.0,
+        mu: float | None = None,
         steps: ArrayLike | None = None,
         clients: ArrayLike | None = None,
         layers: Sequence[str] | None = None,
+        aside: bool = False,
     ) -> None:
         """Trains the models of all clients that take part, as the keys of the configuration say.
 
@@ -329,15 +330,18 @@ class Round:
             velocity: the momentum, `[R, P]`, kept from round to round in a stack of its own; if absent, it starts each round at zero.
             correction: added to every gradient, `[R, P]`.
             anchor: models `[R, P]`; `mu * (w - anchor)` is added to every gradient.
-            mu: the strength of the pull to `anchor`.
+            mu: the strength of the pull to `anchor`; without an `anchor` it is refused.
             steps: local steps of each row, a number for all or one for each, `[R]`, in place of the key `local`; a row with 0 does not move.
             clients: the client on whose examples each row trains, `[R]`; row `i` on those of client `i` if absent. A row that goes
                 from client to client begins a new pass through the examples of each.
             layers: the names of the layers that move, as `models.by_layer()` has them; all if absent. The others keep all their bits, and
                 so does their velocity. The key `clip_norm` then limits the norm of the gradient of these layers alone.
+            aside: whether these steps stand apart from the training of the run, as for models that are only tuned to be judged. They take
+                mini-batches of their own, the same at every call, begin a pass through the examples of each client, and are counted
+                nowhere: not in steps, losses, examples or simulated time. Training goes on as without them.
 
         Raises:
-            ValueError: if there is not one number for each row, or a client or a layer does not exist.
+            ValueError: if there is not one number for each row, a client or a layer does not exist, or arguments do not go together.
             TypeError: if they are no whole numbers, or `layers` is no list of names.
         """
     def gradients(

@@ -307,6 +307,8 @@ class Runs(Sequence[Run]):
         names: Mapping[Value, str] | None = None,
         bars: bool = False,
         at: Mapping[str, float] | None = None,
+        best: str | None = None,
+        on: str | None = None,
     ) -> Figure:
         """Curves of a figure, each the mean over repeated runs with a band around it, or bars. It is what `meshfold figure` draws.
 
@@ -332,6 +334,9 @@ class Runs(Sequence[Run]):
             bars: draw bars with 95 % intervals and no curves: a group for each value of the first setting of `by`, a colour for each of the
                 others.
             at: where bars judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the last evaluation if absent.
+            best: the setting of which each curve or bar has the best value, such as `learning_rate`.
+            on: the figure that says which value is best at the last evaluation, or `validation`; if absent that of the validation
+                examples if the runs have any, else `y`.
 
         Raises:
             ValueError: if a name stands for nothing, the page is too small or the limits leave nothing to draw.
@@ -340,6 +345,8 @@ class Runs(Sequence[Run]):
             "by": listed(by, "by"),
             "over": over,
             "only": choices(only),
+            "best": best,
+            "on": on,
             "x": x,
             "y": y,
             "band": band,

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use meshfold_algorithms::training::Training;
 use meshfold_algorithms::velocity::{DecayedGradients, decayed_gradients};
 use meshfold_algorithms::{Round, Setting};
-use meshfold_engine::{Amount, Anchor, Mixing, RowWork, Split, Velocity};
+use meshfold_engine::{Amount, Anchor, Key, Mixing, Purpose, RowWork, Split, Velocity, stream};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use rand::Rng;
 use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
 
 use super::messages::{Ends, Ways};
@@ -253,7 +254,7 @@ impl PyRound {
     }
 
     #[doc = documented!("Round.train")]
-    #[pyo3(signature = (models, *, velocity=None, correction=None, anchor=None, mu=0.0, steps=None, clients=None, layers=None))]
+    #[pyo3(signature = (models, *, velocity=None, correction=None, anchor=None, mu=None, steps=None, clients=None, layers=None, aside=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn train(
         &self,
@@ -262,11 +263,23 @@ impl PyRound {
         velocity: Option<&Bound<'_, PyStack>>,
         correction: Option<&Bound<'_, PyStack>>,
         anchor: Option<&Bound<'_, PyStack>>,
-        mu: f32,
+        mu: Option<f32>,
         steps: Option<&Bound<'_, PyAny>>,
         clients: Option<&Bound<'_, PyAny>>,
         layers: Option<&Bound<'_, PyAny>>,
+        aside: bool,
     ) -> PyResult<()> {
+        if mu.is_some_and(|mu| mu != 0.0) && anchor.is_none() {
+            return Err(PyValueError::new_err(
+                "train: found `mu` and no `anchor`, needed both: `mu * (w - anchor)` is added to every gradient, so `anchor` is a stack \
+                 such as `models.copy()` made before the steps",
+            ));
+        }
+        if aside && velocity.is_some() {
+            return Err(PyValueError::new_err(
+                "train: found `velocity` with `aside=True`, needed none: momentum of steps aside begins at zero and is forgotten",
+            ));
+        }
         if velocity.is_some_and(|velocity| velocity.is(models)) {
             return Err(PyValueError::new_err(
                 "train: the velocity is the models themselves, needed a stack of its own, such as `models.zeros_like()` made in `start`",
@@ -294,12 +307,23 @@ impl PyRound {
         if steps.is_none() {
             self.uses.local.note();
         }
+        let seed = self.seed;
         with(py, move |mut lent| {
             let rows = request.rows(&mut lent.round, lent.training);
             let mut work = lent.round.work(&rows, lent.training);
             work.layers = layers.as_ref();
             work.correction = correction;
+            let mu = mu.unwrap_or(0.0);
             work.anchor = anchor.map(|models| Anchor { models, mu });
+            if aside {
+                let key = Key {
+                    row: 3,
+                    ..Key::default()
+                };
+                let seed = stream(seed, Purpose::Evaluation, key).next_u64();
+                let trained = lent.round.learner.train_aside(models, &work, seed);
+                return trained.map_err(engine);
+            }
             let velocity = velocity.map_or(Velocity::Fresh, Velocity::Kept);
             let steps = lent.round.learner.train(models, velocity, &work);
             let steps = steps.map_err(engine)?;

@@ -12,12 +12,13 @@ class FineTune(mf.Method):
         x_i <- sum_j w_ij x_j                # the only message
         v_i = x_i after s steps of client i, in rounds with a record
 
-    The models of the run are the tuned ones v_i: these are judged and kept. The shared ones x_i are those of DFedAvg. With
-    `tuning_steps: 0` it is DFedAvg. `evaluate: {local_test: 0.2}` judges how well models fit their own clients.
+    The models of the run are the tuned ones v_i: these are judged and kept. The shared ones x_i are those of DFedAvg, to the last bit. With
+    `tuning_steps: 0` it is DFedAvg. `evaluate: {local_test: 0.2}` judges how well models fit their own clients. Any other method can be judged
+    after tuning by `evaluate: {fine_tune: ...}`; this one is for judging tuned models by everything else, such as all test examples.
 
     # Interpretation
-    Steps of tuning go by the keys of local steps, count as such, and take the next mini-batches, so that the local steps after a record have
-    others. Stragglers make fewer of them, too. Between records the models of the run are the shared ones.
+    Steps of tuning go by the keys of local steps, but take mini-batches of their own and are not counted. Stragglers make fewer of them.
+    Between records the models of the run are the shared ones.
 
     Source: Cheng, Chadha and Duchi, 2021 (arXiv 2108.07313), with a server; the averages over an overlay are those of DFedAvg.
 
@@ -40,4 +41,4 @@ class FineTune(mf.Method):
         self.shared.mix(round.mixing)
         models.set(self.shared)
         if round.recorded and self.tuning_steps > 0:
-            round.train(models, steps=self.tuning_steps)
+            round.train(models, steps=self.tuning_steps, aside=True)

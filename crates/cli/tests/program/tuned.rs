@@ -1,0 +1,84 @@
+//! Tables and figures that take the best value of a setting.
+
+use crate::table;
+
+#[test]
+fn curves_and_bars_take_the_best_value_of_a_setting() {
+    let (sandbox, _) = table::finished();
+    let line = "table runs/tiny --by topology --best learning_rate --format json";
+    let rows = sandbox.says(line).ended_with(0).json();
+    for kind in ["", " --bars"] {
+        let drawn = |options: &str| {
+            let line = format!("figure runs/tiny --by topology{kind} {options} -o best.svg");
+            let said = sandbox.says(&line).ended_with(0);
+            (sandbox.read("best.svg"), said.err)
+        };
+        let (_, said) = drawn("--best learning_rate");
+        assert!(said.contains("chosen by test accuracy"), "{said}");
+        for row in &rows {
+            let (overlay, rate) = (row["topology"].as_str().unwrap(), &row["learning_rate"]);
+            assert!(said.contains(&format!("{rate} ({overlay})")), "{said}");
+            let only = format!("--only topology={overlay}");
+            let (best, _) = drawn(&format!("{only} --best learning_rate"));
+            let (chosen, _) = drawn(&format!("{only} --only learning_rate={rate}"));
+            assert!(best == chosen, "{overlay}");
+        }
+    }
+    let on = "figure runs/tiny --by topology --best learning_rate --on test_loss -o loss.svg";
+    let said = sandbox.says(on).ended_with(0);
+    assert!(
+        said.err.contains("best mean of test_loss over seed"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn figures_that_do_not_say_how_good_a_model_is_choose_nothing() {
+    let (sandbox, _) = table::finished();
+    let of = |metric: &str| {
+        let line = format!("table runs/tiny --by topology --best learning_rate --metric {metric}");
+        sandbox.says(&line).ended_with(0).out
+    };
+    let said = of("consensus_distance");
+    let note = "learning_rate is the value with the best mean of test_accuracy over seed\n";
+    assert!(said.contains(note), "{said}");
+    assert!(of("test_loss").contains("best mean of test_loss over seed (chosen by test loss"));
+}
+
+#[test]
+fn a_setting_that_is_named_twice_is_refused() {
+    let (sandbox, _) = table::finished();
+    for options in [
+        "--by topology,topology",
+        "--by topology,learning_rate --best learning_rate",
+        "--by topology,dfedavgm.learning_rate --best learning_rate",
+    ] {
+        let refused = sandbox
+            .says(&format!("table runs/tiny {options}"))
+            .ended_with(2);
+        assert!(
+            refused
+                .err
+                .contains("is named twice among the settings of the rows"),
+            "{}",
+            refused.err
+        );
+    }
+    let refused = sandbox.says("table runs/tiny --by topolgy").ended_with(2);
+    let hint = "no setting is called `topolgy`, did you mean `topology`?";
+    assert!(refused.err.contains(hint), "{}", refused.err);
+    let refused = sandbox
+        .says("table runs/tiny --by topology,learning_rate --metric test_acuracy")
+        .ended_with(2);
+    let hint = "no figure is called `test_acuracy`, did you mean `test_accuracy";
+    assert!(refused.err.contains(hint), "{}", refused.err);
+    let refused = sandbox
+        .says("table runs/tiny --by topology,learning_rate -o table.xlsx")
+        .ended_with(2);
+    assert!(
+        refused.err.contains("no format has the ending .xlsx"),
+        "{}",
+        refused.err
+    );
+}
