@@ -309,8 +309,8 @@ class Held(meshfold.methods.RelaySgd):
 
     name = "held"
 
-    def start(self, models: mf.Stack) -> None:
-        super().start(models)
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        super().start(models, *about)
         self.held = models * range(1, CLIENTS + 1)
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

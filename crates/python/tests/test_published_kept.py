@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -96,3 +97,23 @@ class DsgdOfNone(mf.Method):
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         round.send(bytes=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_that_builds_on_a_published_one_passes_on_what_its_start_gets(name: str) -> None:
+    signature = inspect.signature(mf._own.METHODS[name].start)
+    signature.bind("self", "models", "about")
+
+
+@pytest.mark.parametrize("base", ["Extra", "Balance", "Swift", "DFedSam"])
+def test_starts_are_called_with_what_is_known(experiment: Experiment, base: str) -> None:
+    seen: list[Any] = []
+
+    def start(self: Any, models: mf.Stack, *about: mf.Start) -> None:
+        seen.extend(about)
+        parent.start(self, models, *about)
+
+    parent = getattr(mf.methods, base)
+    child: Any = type(f"Child{base}", (parent,), {"start": start, "name": f"child_{base.lower()}", "__module__": __name__})
+    (run,) = mf.run(short(experiment, child.name), progress=False)
+    assert run.is_finished and [about.clients for about in seen] == [10]

@@ -30,7 +30,7 @@ class Beer(CompressedGossip, KeepsCopies, mf.Method):
     stacks = 8
     gamma: float = 0.2
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.known_models = models.zeros_like()
         self.known_trackers = models.zeros_like()
         self.tracker = models.zeros_like()

@@ -27,7 +27,7 @@ class ChocoSgd(CompressedGossip, KeepsCopies, mf.Method):
     Attributes: those of `CompressedGossip`.
     """
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.copies = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

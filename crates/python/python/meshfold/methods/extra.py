@@ -20,7 +20,7 @@ class Extra(KeepsWeights, mf.Method):
 
     stacks = 7
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.before = models.zeros_like()
         self.mixed_before = models.zeros_like()
         self.gradient = models.zeros_like()

@@ -50,7 +50,7 @@ class Lead(Compressed, KeepsCopies, mf.Method):
         if not 0 < self.alpha <= 1:
             raise mf.KeyFault.value("alpha", "a number above 0 and at most 1")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.known = models.zeros_like()
         self.dual = models.zeros_like()
 

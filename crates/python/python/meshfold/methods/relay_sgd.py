@@ -27,7 +27,7 @@ class RelaySgd(mf.Method):
 
     stacks = 8
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         clients = len(models)
         #: The messages of the tree, sender and receiver of each, `[M, 2]`, in the order in which their edges were seen, and the counts in them.
         self.tree = np.zeros((0, 2), dtype=np.int64)

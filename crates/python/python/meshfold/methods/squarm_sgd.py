@@ -43,7 +43,7 @@ class SquarmSgd(CompressedGossip, KeepsCopies, mf.Method):
         if not self.growth >= 0:
             raise mf.KeyFault.value("growth", "a number of at least 0")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.copies = models.zeros_like()
         self.velocity = models.zeros_like()
 
