@@ -92,6 +92,12 @@ def test_clients_that_fail_do_not_move_where_exact_methods_end(name: str, keys: 
     np.testing.assert_allclose(found, minimum(0.1)[None].repeat(CLIENTS, axis=0), atol=2e-3)
 
 
+def test_lead_ends_where_it_should_if_the_learning_rate_changes() -> None:
+    rates = {"milestones": {"initial": 0.2, "at": [50, 100], "factor": 0.6}}
+    found = last_models("lead", rounds=1000, weight_decay=0.1, learning_rate=rates)
+    np.testing.assert_allclose(found, minimum(0.1)[None].repeat(CLIENTS, axis=0), atol=2e-3)
+
+
 @pytest.mark.parametrize(("name", "keys"), [("choco_sgd", {}), ("squarm_sgd", {"threshold": 0})])
 def test_copies_of_whole_models_are_d_sgd_where_clients_fail(name: str, keys: dict[str, Any]) -> None:
     found = run(name, compression="none", gamma=1, failures=FAILING, **keys)

@@ -20,9 +20,10 @@ class Lead(Compressed, KeepsCopies, mf.Method):
         D <- D + gamma / (2 rate) (I - W) S
         X <- X - rate g - rate D                        # the same g
 
-    With `compression: none`, `alpha: 1` and `gamma: 1` it is NIDS. A round makes one step, whatever `local` says. The learning rate must not
-    change. The overlay must not either, and links must not fail for a while: a client that begins to listen would lack H, and the run ends
-    with an error. Clients may fail: the sum of all D stays 0. It needs a compression that is right in the mean: with `top_k` it may diverge.
+    With `compression: none`, `alpha: 1` and `gamma: 1` it is NIDS. A round makes one step, whatever `local` says. The overlay must
+    not change, and links must not fail for a while: a client that begins to listen would lack H, and the run ends with an error. Clients may
+    fail and the learning rate may change: the sum of all D stays 0. It needs a compression that is right in the mean: with `top_k` it may
+    diverge.
 
     # Interpretation
     `qsgd` rounds blocks of 512 parameters here, as the paper does, each by its largest magnitude: see `_blocks.py`. With one norm for a whole
