@@ -42,9 +42,9 @@ class RobustAveraging:
         attack: what attackers send. It needs `attackers`.
         attackers: how many clients attack, drawn by the seed for the whole run, or a list of them. None if absent; an `attack` then is
             refused, and beside `attackers: 0` it is not, as for the first point of a sweep.
-        strength: the s of the attack; it needs an `attack`. If absent, 1, or .1 for `ipm` and 1.5 for `dissensus`; for `alie`, the largest s that the majority of
-            clients hides: the quantile (n - m - q)/(n - m) of the normal distribution, q = floor(n/2 + 1) - m, for m attackers of n
-            clients.
+        strength: the s of the attack; it needs an `attack`. If absent, 1, or .1 for `ipm` and 1.5 for `dissensus`; for `alie`, the
+            largest s that the majority of clients hides: the quantile (n - m - q)/(n - m) of the normal distribution, q = floor(n/2 + 1) -
+            m, for m attackers of n clients.
     """
 
     attack: Attack = "none"

@@ -47,7 +47,8 @@ class Pens(mf.Method):
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         if self.sampled >= len(models):
-            raise ValueError(f"sampled: found {self.sampled}, but there are {len(models)} clients: each receives from at most {len(models) - 1} others")
+            most = len(models) - 1
+            raise ValueError(f"sampled: found {self.sampled}, but there are {len(models)} clients: each receives from at most {most} others")
         self.received = np.zeros((len(models), len(models)), np.int32)
         self.chosen = np.zeros((len(models), len(models)), np.int32)
 

@@ -76,8 +76,8 @@ def grown(tree: NDArray[np.int64], round: mf.Round) -> NDArray[np.int64]:
             continue
         if part[one] == part[other]:
             raise ValueError(
-                f"relay_sgd: the edge {one}-{other} of round {round.number} closes a circle with those before it, and the overlay must be a tree that "
-                "does not change: use path, star, balanced_tree or another tree"
+                f"relay_sgd: the edge {one}-{other} of round {round.number} closes a circle with those before it, and the overlay must be a tree "
+                "that does not change: use path, star, balanced_tree or another tree"
             )
         part[part == part[one]] = part[other]
         known |= {(int(one), int(other)), (int(other), int(one))}
