@@ -46,7 +46,7 @@ ONE_STEP: dict[str, dict[str, Any]] = {
     "decentlam": {"beta": 0.9},
     "dsgt_hb": {"beta": 0.9},
     "beer": {"keep": 0.1, "gamma": 0.3},
-    "lead": {"compression": "qsgd", "bits": 8},
+    "lead": {},
 }
 # Methods that use no overlay.
 NO_OVERLAY: dict[str, dict[str, Any]] = {

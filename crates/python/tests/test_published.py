@@ -309,8 +309,8 @@ class Held(meshfold.methods.RelaySgd):
 
     name = "held"
 
-    def start(self, models: mf.Stack) -> None:
-        super().start(models)
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        super().start(models, *about)
         self.held = models * range(1, CLIENTS + 1)
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
@@ -327,8 +327,11 @@ def test_relay_sgd_has_the_mean_of_models_that_stay_after_as_many_rounds_as_the_
 
 
 def test_relay_sgd_needs_a_tree() -> None:
-    with pytest.raises(mf.RunFailed, match="closes a circle, and the overlay must be a tree: use path, star"):
+    words = r"the edge \d-\d of round {} closes a circle with those before it, and the overlay must be a tree that does not change: use path"
+    with pytest.raises(mf.RunFailed, match=words.format(1)):
         last_models("relay_sgd")
+    with pytest.raises(mf.RunFailed, match=words.format(2)):
+        last_models("relay_sgd", topology="random_matching")
 
 
 @pytest.mark.parametrize("gossip_steps", [1, 3])

@@ -176,7 +176,7 @@ def test_pens() -> None:
 
 
 def test_pens_that_hears_all_is_dsgd() -> None:
-    like(run_of("pens", sampled=9, best=9, topology=None), built_in("dsgd", topology="complete"))
+    like(run_of("pens", sampled=7, best=7, topology=None), built_in("dsgd", topology="complete"))
 
 
 def test_pens_that_found_nobody_hears_random_clients() -> None:
@@ -378,7 +378,7 @@ def test_absent_clients_are_not_among_those_that_could_send() -> None:
 
 @pytest.mark.parametrize("compression", ["top_k", "qsgd", "none"])
 def test_squarm_sgd_without_a_threshold_is_choco_sgd(compression: str) -> None:
-    keys = {"compression": compression, "gamma": 0.3, "keep": 0.4}
+    keys = {"compression": compression, "gamma": 0.3, **({"keep": 0.4} if compression == "top_k" else {})}
     mine, choco = run_of("squarm_sgd", threshold=0, **keys), run_of("choco_sgd", **keys)
     np.testing.assert_allclose(mine.models().numpy(), choco.models().numpy(), atol=3e-6)
     assert traffic(mine) == traffic(choco)

@@ -92,6 +92,17 @@ def test_clipped_gossip(tau: float | str) -> None:
     close(robust_models("clipped_gossip", tau=tau), transcription(robust(rule, sign_flip)))
 
 
+def test_an_adaptive_radius_stands_one_attacker_and_no_two() -> None:
+    """Of two messages that lie far away, the second sets the radius."""
+    keys: dict[str, Any] = {"topology": "complete", "attack": "sign_flip", "strength": 1e3, "rounds": 1}
+    plain = last_models("clipped_gossip", topology="complete", rounds=1, tau="none")
+    far = [
+        np.abs(np.delete(last_models("clipped_gossip", attackers=attackers, **keys) - plain, [2, 6], axis=0)).max()
+        for attackers in ([2], [2, 6])
+    ]
+    assert far[0] < 1 and far[1] > 50
+
+
 @pytest.mark.parametrize("assumed", [1, 2])
 def test_ios(assumed: int) -> None:
     def rule(i: int, own: Array, received: dict[int, Array]) -> Array:

@@ -85,7 +85,8 @@ class Method:
     def start(self, models: Stack, *about: Any, **_: Any) -> None:
         """Makes what the method keeps between rounds; called before the first. `models`, `[R, P]`, is a copy of the initial models.
 
-        A method may take a second argument, `def start(self, models, about: mf.Start)`: the rounds of the run, its seed, its clients.
+        A method may take a second argument, `def start(self, models, about: mf.Start)`: the rounds of the run, its seed, its clients. One that
+        builds on another method passes on all that it gets: `def start(self, models, *about)` with `super().start(models, *about)`.
         """
 
     def round(self, models: Stack, round: Round) -> None:

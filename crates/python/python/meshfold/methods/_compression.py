@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import meshfold as mf
+from meshfold.methods._effects import expect_effect
 
 
 def sending(round: mf.Round) -> NDArray[np.bool_]:
@@ -23,8 +24,8 @@ class Compressed:
     Attributes:
         compression: `top_k` keeps the largest parameters of a row; `qsgd` rounds all at random to a few levels (unbiased); `none`
             sends all as they are.
-        keep: the share of the parameters that `top_k` keeps, above 0 and at most 1.
-        bits: bits of a parameter with `qsgd`, with the sign: 2 to 24.
+        keep: the share of the parameters that `top_k` keeps, above 0 and at most 1. It is refused beside another `compression`.
+        bits: bits of a parameter with `qsgd`, with the sign: 2 to 24. They are refused beside another `compression`.
     """
 
     compression: Literal["top_k", "qsgd", "none"] = "top_k"
@@ -36,6 +37,9 @@ class Compressed:
             raise mf.KeyFault.value("keep", "a number above 0 and at most 1")
         if not 2 <= self.bits <= 24:
             raise mf.KeyFault.value("bits", "a whole number from 2 to 24")
+        for key, compression in (("keep", "top_k"), ("bits", "qsgd")):
+            needed = f"`compression: {compression}` beside it: it has no effect with `{self.compression}`"
+            expect_effect(self, key, self.compression == compression, needed)
 
     def compressed(self, stack: mf.Stack, round: mf.Round) -> mf.Stack:
         """C of each row of `stack`, `[R, P]`, in place; zeros in rows of clients that send nothing."""

@@ -255,7 +255,7 @@ class Asynchronous:
         if self.window is not None and not 1e-9 <= self.window <= 1e6:
             raise mf.KeyFault.value("window", "a number from 1e-9 to 1e6")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         clients = len(models)
         if self.slowdown is not None and len(self.slowdown) != clients:
             raise ValueError(f"slowdown: found {len(self.slowdown)} numbers, needed one for each of {clients} clients")

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 import meshfold as mf
 from meshfold.methods._attacks import Attack, attacked, usual_strength
+from meshfold.methods._effects import expect_effect
 from meshfold.methods._inbox import Inbox
 
 
@@ -38,23 +39,26 @@ class RobustAveraging:
     1903.03936); `alie`: Baruch, Baruch and Goldberg, NeurIPS 2019 (arXiv 1902.06156).
 
     Attributes:
-        attack: what attackers send.
-        attackers: how many clients attack, drawn by the seed for the whole run, or a list of them.
-        strength: the s of the attack. If absent, 1, or .1 for `ipm` and 1.5 for `dissensus`; for `alie`, the largest s that the majority of
-            clients hides: the quantile (n - m - q)/(n - m) of the normal distribution, q = floor(n/2 + 1) - m, for m attackers of n
-            clients.
+        attack: what attackers send. It needs `attackers`.
+        attackers: how many clients attack, drawn by the seed for the whole run, or a list of them. None if absent; an `attack` then is
+            refused, and beside `attackers: 0` it is not, as for the first point of a sweep.
+        strength: the s of the attack; it needs an `attack`. If absent, 1, or .1 for `ipm` and 1.5 for `dissensus`; for `alie`, the
+            largest s that the majority of clients hides: the quantile (n - m - q)/(n - m) of the normal distribution, q = floor(n/2 + 1) -
+            m, for m attackers of n clients.
     """
 
     attack: Attack = "none"
-    attackers: int | list[int] = 0
+    attackers: int | list[int] | None = None
     strength: float | None = None
 
     def check(self) -> None:
-        named = self.attackers if isinstance(self.attackers, list) else [self.attackers]
+        named = self.attackers if isinstance(self.attackers, list) else [self.attackers or 0]
         if not all(type(number) is int and number >= 0 for number in named) or len(set(named)) < len(named):
             raise mf.KeyFault.value("attackers", "a number of clients, or a list of clients, each once")
         if self.strength is not None and not self.strength > 0:
             raise mf.KeyFault.value("strength", "a number above 0")
+        expect_effect(self, "attack", self.attackers is not None, "`attackers` beside it, their number or a list: without them nobody attacks")
+        expect_effect(self, "strength", self.attack != "none", "an `attack` beside it, such as `sign_flip`: attackers send their models without")
 
     def start(self, models: mf.Stack, about: mf.Start) -> None:
         self.velocity = models.zeros_like()
@@ -80,7 +84,7 @@ class RobustAveraging:
 
     def _drawn(self, about: mf.Start) -> NDArray[np.bool_]:
         """Which clients are honest, `[N]`."""
-        drawn = self.attackers
+        drawn = 0 if self.attackers is None else self.attackers
         if isinstance(drawn, int):
             if drawn > about.clients:
                 raise ValueError(f"attackers: found {drawn}, but there are {about.clients} clients")

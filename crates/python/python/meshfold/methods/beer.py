@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import meshfold as mf
 from meshfold.methods._compression import CompressedGossip
+from meshfold.methods._same_overlay import KeepsCopies
 
 
-class Beer(CompressedGossip, mf.Method):
+class Beer(CompressedGossip, KeepsCopies, mf.Method):
     """BEER. H and G are what neighbours know of the models X and of the trackers V of each other, 0 at first; V begins as the gradient.
 
         V <- V + gamma (W - I) G + g(X) - g(X before)   # from the second round on
@@ -14,7 +15,12 @@ class Beer(CompressedGossip, mf.Method):
         X <- X + gamma (W - I) H - rate V
         H <- H + C(X - H)                               # a message
 
-    A round makes one step, whatever `local` says. The overlay must not change.
+    A round makes one step, whatever `local` says. The overlay must not change, and links must not fail for a while: a client that begins to
+    listen would lack H and G, and the run ends with an error. Clients may fail: the mean of all V stays that of the gradients.
+
+    # Interpretation
+    A client that takes no part keeps X, V and its last gradient. When it is back, it gets what it missed of H and G from its neighbours,
+    which is not counted.
 
     Source: Zhao et al., NeurIPS 2022 (arXiv 2201.13320), Algorithm 1. The lines stand in another order, so that a round takes one gradient.
 
@@ -24,13 +30,14 @@ class Beer(CompressedGossip, mf.Method):
     stacks = 8
     gamma: float = 0.2
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.known_models = models.zeros_like()
         self.known_trackers = models.zeros_like()
         self.tracker = models.zeros_like()
         self.gradient = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        self.expect_copies(round, instead="gradient_tracking and k_gt stand")
         gradient, rates = round.gradients(models)
         change = (gradient - self.gradient) * round.alive
         self.gradient += change

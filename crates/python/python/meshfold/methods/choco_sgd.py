@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import meshfold as mf
 from meshfold.methods._compression import CompressedGossip
+from meshfold.methods._same_overlay import KeepsCopies
 
 
-class ChocoSgd(CompressedGossip, mf.Method):
+class ChocoSgd(CompressedGossip, KeepsCopies, mf.Method):
     """CHOCO-SGD. All neighbours of client i keep the same copy c_i of its model, so one stack holds all copies, 0 at first.
 
         h_i = x_i after the local steps
@@ -14,7 +15,11 @@ class ChocoSgd(CompressedGossip, mf.Method):
         c_i <- c_i + q_i
         x_i <- h_i + gamma sum_j w_ij (c_j - c_i)
 
-    With `compression: none` and `gamma: 1` it is D-SGD. The overlay must not change: a client that begins to listen would lack the copies.
+    With `compression: none` and `gamma: 1` it is D-SGD. The overlay must not change, and links must not fail for a while: a client that
+    begins to listen would lack the copies, and the run ends with an error. Clients may fail.
+
+    # Interpretation
+    Copies of a client that takes no part stay. When one is back, it gets the copies that it missed from its neighbours, which is not counted.
 
     Source: Koloskova, Stich and Jaggi, ICML 2019 (arXiv 1902.00340), Algorithm 2; with local steps and momentum, Koloskova et al., ICLR
     2020 (arXiv 1907.09356).
@@ -22,10 +27,11 @@ class ChocoSgd(CompressedGossip, mf.Method):
     Attributes: those of `CompressedGossip`.
     """
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.copies = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        self.expect_copies(round, instead="deep_squeeze stands")
         round.train(models)
         difference = self.compressed(models - self.copies, round)
         round.send(difference)

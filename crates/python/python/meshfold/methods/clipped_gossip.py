@@ -20,14 +20,16 @@ class ClippedGossip(RobustAveraging, mf.Method):
     With `tau: none` nothing is shortened: this is D-SGD, and with attackers the baseline without a defence.
 
     # Interpretation
-    `adaptive` is the rule of the authors' code: tau_i is the second largest distance |m_ji - h_i| of the round, or the only one. The
-    theory has a radius that needs to know who is honest.
+    `adaptive` is the rule of the authors' code: tau_i is the second largest distance |m_ji - h_i| of the round, or the only one. **It is a
+    defence against one attacker among the neighbours of a client at most.** Of two or more whose messages lie far away, the second sets
+    tau_i, so that nothing of it is shortened, and the others come as near. A client with one neighbour shortens nothing. Give `tau` a number
+    against more attackers. The theory has a radius that needs to know who is honest.
 
     Source: He, Karimireddy and Jaggi, 2022 (arXiv 2202.01545); the paper's momentum (1 - a) m + a g is `momentum: 1 - a` with
     a learning rate of a times the paper's.
 
     Attributes:
-        tau: the longest difference, above 0; `adaptive` or `none`.
+        tau: the longest difference, above 0; `adaptive`, which stands one attacker among a client's neighbours; or `none`.
     """
 
     tau: float | Literal["adaptive", "none"] = "adaptive"

@@ -24,7 +24,7 @@ class DecentLam(Momentum, mf.Method):
     name = "decentlam"
     stacks = 7
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.momentum_of_clients = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

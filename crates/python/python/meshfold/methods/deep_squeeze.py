@@ -23,7 +23,7 @@ class DeepSqueeze(CompressedGossip, mf.Method):
 
     gamma: float = 0.05
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.left_out = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

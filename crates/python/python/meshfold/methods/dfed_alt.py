@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import meshfold as mf
 from meshfold.methods import _private_layers
+from meshfold.methods._effects import expect_effect
 
 
 class DfedAlt(mf.Method):
@@ -34,6 +35,7 @@ class DfedAlt(mf.Method):
         _private_layers.check(self.private)
         if self.private_steps < 0:
             raise mf.KeyFault.value("private_steps", "a whole number of at least 0")
+        expect_effect(self, "private_steps", self.private != [] or self.private_steps == 0, "layers in `private` beside it: none are private")
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         blocks = _private_layers.blocks(self.private, models)

@@ -6,6 +6,7 @@ import numpy as np
 
 import meshfold as mf
 from meshfold.methods import _private_layers
+from meshfold.methods._effects import expect_effect
 
 
 class DfedSalt(mf.Method):
@@ -38,6 +39,7 @@ class DfedSalt(mf.Method):
         _private_layers.check(self.private)
         if self.private_steps < 1:
             raise mf.KeyFault.value("private_steps", "a whole number of at least 1")
+        expect_effect(self, "private_steps", self.private != [], "layers in `private` beside it: none are private")
         if not self.rho >= 0:
             raise mf.KeyFault.value("rho", "a number of at least 0")
 

@@ -6,6 +6,7 @@ import numpy as np
 
 import meshfold as mf
 from meshfold.methods import _private_layers
+from meshfold.methods._effects import expect_effect
 
 
 class DFedPgp(mf.Method):
@@ -40,8 +41,9 @@ class DFedPgp(mf.Method):
         _private_layers.check(self.private)
         if self.private_steps < 1:
             raise mf.KeyFault.value("private_steps", "a whole number of at least 1")
+        expect_effect(self, "private_steps", self.private != [], "layers in `private` beside it: none are private")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.omega = np.ones(len(models))
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

@@ -36,7 +36,7 @@ class Ditto(mf.Method):
         if self.personal_steps is not None and self.personal_steps < 0:
             raise mf.KeyFault.value("personal_steps", "a whole number of at least 0")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.shared = models.copy()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

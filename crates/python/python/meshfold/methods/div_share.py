@@ -50,8 +50,8 @@ class DivShare(Asynchronous, mf.Method):
         if self.receivers is not None and self.receivers < 1:
             raise mf.KeyFault.value("receivers", "a whole number of at least 1")
 
-    def start(self, models: mf.Stack) -> None:
-        super().start(models)
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        super().start(models, *about)
         #: How many parameters each layer has.
         self._sizes = [layer[0].size for layer in models.by_layer().values()]
         if max(self._sizes) < self._count():

@@ -52,7 +52,7 @@ class DpDsgd(mf.Method):
         if not 0 < self.delta < 1:
             raise mf.KeyFault.value("delta", "a number above 0 and below 1")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.steps = np.zeros(len(models))
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

@@ -23,7 +23,7 @@ class DsgtHb(Momentum, mf.Method):
     stacks = 8
     beta: float = 0.5
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.tracker = models.zeros_like()
         self.gradient = models.zeros_like()
         self.before = models.copy()

@@ -32,7 +32,7 @@ class FineTune(mf.Method):
         if self.tuning_steps < 0:
             raise mf.KeyFault.value("tuning_steps", "a whole number of at least 0")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.shared = models.copy()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 import meshfold as mf
+from meshfold.methods._effects import expect_effect
 from meshfold.methods._events import OWN, SECOND, Asynchronous, Event, Letter, Window
 from meshfold.methods._versions import Version
 
@@ -64,9 +65,13 @@ class GossipLearning(Asynchronous, mf.Method):
             raise mf.KeyFault.value("a", "a whole number of at least 1")
         if self.c < self.a:
             raise mf.KeyFault.value("c", "a whole number of at least `a`")
+        for key in ("a", "c"):
+            expect_effect(self, key, self.tokens, "`tokens: true` beside it: clients have no accounts without")
+        needed = "`variant: merge_update` or `update_merge` beside it: `update` averages nothing"
+        expect_effect(self, "average", self.variant != "update", needed)
 
-    def start(self, models: mf.Stack) -> None:
-        super().start(models)
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        super().start(models, *about)
         clients = len(models)
         #: t_i and k_i, and which clients train, `[N]`.
         self.counts = np.zeros(clients, np.int64)

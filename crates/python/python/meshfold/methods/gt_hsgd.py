@@ -27,7 +27,7 @@ class GtHsgd(mf.Method):
         if not 0 <= self.beta <= 1:
             raise mf.KeyFault.value("beta", "a number from 0 to 1")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.before = models.copy()
         self.estimate = models.zeros_like()
         self.tracker = models.zeros_like()

@@ -29,7 +29,7 @@ class KGt(mf.Method):
         if not self.server_rate > 0:
             raise mf.KeyFault.value("server_rate", "a number above 0")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.correction = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

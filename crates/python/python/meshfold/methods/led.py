@@ -18,7 +18,7 @@ class Led(mf.Method):
     Source: Alghunaim, Local Exact-Diffusion, IEEE Transactions on Automatic Control, 2024 (doi 10.1109/TAC.2024.3383271).
     """
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

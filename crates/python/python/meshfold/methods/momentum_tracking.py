@@ -22,7 +22,7 @@ class MomentumTracking(Momentum, mf.Method):
 
     stacks = 6
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.momentum_of_clients = models.zeros_like()
         self.correction = models.zeros_like()
 

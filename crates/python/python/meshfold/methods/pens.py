@@ -30,7 +30,7 @@ class Pens(mf.Method):
 
     Attributes:
         search: the rounds of the first phase.
-        sampled: n, how many models a client receives in each of them.
+        sampled: n, how many models a client receives in each of them, fewer than there are clients.
         best: m, with how many of them it averages.
     """
 
@@ -45,7 +45,10 @@ class Pens(mf.Method):
         if not 1 <= self.best <= self.sampled:
             raise mf.KeyFault.value("best", "a whole number from 1 to `sampled`")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        if self.sampled >= len(models):
+            most = len(models) - 1
+            raise ValueError(f"sampled: found {self.sampled}, but there are {len(models)} clients: each receives from at most {most} others")
         self.received = np.zeros((len(models), len(models)), np.int32)
         self.chosen = np.zeros((len(models), len(models)), np.int32)
 

@@ -34,7 +34,7 @@ class ProxSkip(mf.Method):
         if not self.chi >= 0.5:
             raise mf.KeyFault.value("chi", "a number of at least 0.5")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

@@ -22,7 +22,7 @@ class PushPull(mf.Method):
 
     stacks = 5
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.tracker = models.zeros_like()
         self.gradient = models.zeros_like()
 

@@ -27,7 +27,7 @@ class RelaySgd(mf.Method):
 
     stacks = 8
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         clients = len(models)
         #: The messages of the tree, sender and receiver of each, `[M, 2]`, in the order in which their edges were seen, and the counts in them.
         self.tree = np.zeros((0, 2), dtype=np.int64)
@@ -76,8 +76,8 @@ def grown(tree: NDArray[np.int64], round: mf.Round) -> NDArray[np.int64]:
             continue
         if part[one] == part[other]:
             raise ValueError(
-                f"relay_sgd: the edge {one}-{other} closes a circle, and the overlay must be a tree: use path, star, balanced_tree or "
-                "another tree"
+                f"relay_sgd: the edge {one}-{other} of round {round.number} closes a circle with those before it, and the overlay must be a tree "
+                "that does not change: use path, star, balanced_tree or another tree"
             )
         part[part == part[one]] = part[other]
         known |= {(int(one), int(other)), (int(other), int(one))}

@@ -6,9 +6,10 @@ import numpy as np
 
 import meshfold as mf
 from meshfold.methods._compression import CompressedGossip, sending
+from meshfold.methods._same_overlay import KeepsCopies
 
 
-class SquarmSgd(CompressedGossip, mf.Method):
+class SquarmSgd(CompressedGossip, KeepsCopies, mf.Method):
     """SQuARM-SGD. As in CHOCO-SGD, one stack holds the copies c_i that neighbours keep, 0 at first.
 
         v_i <- b v_i + g_i(x_i);   x_i <- x_i - eta (b v_i + g_i(x_i))       # the local steps
@@ -17,9 +18,11 @@ class SquarmSgd(CompressedGossip, mf.Method):
         x_i <- x_i + gamma sum_j w_ij (c_j - c_i)
 
     With `threshold: 0` and no momentum it is CHOCO-SGD; with one step a round, SPARQ-SGD has no momentum either. The overlay must not
-    change. Each round records `sending`, the share of clients that send, of those that take part.
+    change, and links must not fail for a while: a client that begins to listen would lack the copies, and the run ends with an error. Clients
+    may fail. Each round records `sending`, the share of clients that send, of those that take part.
 
     # Interpretation
+    Copies of a client that takes no part stay. When one is back, it gets the copies that it missed from its neighbours, which is not counted.
     c_t = c t^p, for the t-th round; the theory wants p below 1. eta is the learning rate of the first step of the round. v_i goes on from
     round to round.
 
@@ -40,11 +43,12 @@ class SquarmSgd(CompressedGossip, mf.Method):
         if not self.growth >= 0:
             raise mf.KeyFault.value("growth", "a number of at least 0")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.copies = models.zeros_like()
         self.velocity = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        self.expect_copies(round, instead="deep_squeeze stands")
         least = self.threshold * round.number**self.growth * round.learning_rates.astype(float) ** 2
         self._descend(models, round)
         difference = models - self.copies

@@ -44,7 +44,7 @@ class Teleportation(mf.Method):
         if self.slots < 1:
             raise mf.KeyFault.value("slots", "a whole number of at least 1")
 
-    def start(self, models: mf.Stack) -> None:
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
         if self.slots > len(models):
             raise ValueError(f"slots: found {self.slots}, but there are {len(models)} clients")
         self.holders = np.full(self.slots, -1)

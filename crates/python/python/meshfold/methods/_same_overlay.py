@@ -1,0 +1,88 @@
+"""Overlays that must stay as they are, for methods that go on counting on what clients exchanged before."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import meshfold as mf
+from meshfold.methods._compression import sending
+
+
+class KeepsCopies:
+    """What a method needs whose clients keep copies of what others have sent, which all of them must have heard from the first message on.
+
+    Links may fall away for good. A client that takes no part is taken to make up for what it missed when it is back, from its neighbours;
+    these messages are not counted.
+    """
+
+    def expect_copies(self, round: mf.Round, instead: str) -> None:
+        """Refuses links to a client that lacks earlier messages; `instead` are methods that do without.
+
+        Raises:
+            ValueError: if the overlay has changed.
+        """
+        known = getattr(self, "_known", None)
+        now = (round.edges, round.alive)
+        if known is not None and all(np.array_equal(one, other) for one, other in zip(known, now, strict=True)):
+            return
+        hears = heard(round)
+        if not hasattr(self, "missed"):
+            #: Which client, a row, has sent what a client that took part, a column, did not hear, `[N, N]`.
+            self.missed = np.zeros_like(hears)
+        lacking = np.argwhere(hears & self.missed)
+        if len(lacking) > 0:
+            sender, receiver = lacking[0]
+            raise ValueError(
+                f"{name_of(self)} needs an overlay whose links stay: in round {round.number} client {receiver} begins to hear from client "
+                f"{sender}, of whose earlier messages it has no copy: {instead} links that change or fail"
+            )
+        self.missed |= np.outer(sending(round), round.alive) & ~hears
+        self._known = now
+
+
+class KeepsWeights:
+    """What a method needs that subtracts an earlier average from a later one, which must have the same weights and steps."""
+
+    def expect_weights(self, round: mf.Round, rates: NDArray[np.float32]) -> None:
+        """Refuses rounds in which anything is other than in the first one.
+
+        Raises:
+            ValueError: if a client takes no part, or weights or learning rates have changed.
+        """
+        if not round.alive.all():
+            absent = np.flatnonzero(~round.alive)[0]
+            raise ValueError(
+                f"{name_of(self)} needs all clients in all rounds: client {absent} takes no part in round {round.number}: exact_diffusion "
+                "and led stand clients that fail or fall behind"
+            )
+        links, weights = round.mixing.entries()
+        if round.number == 1:
+            #: Sender and receiver of each weight of the first round, `[E, 2]`; these weights, `[E]`; and its learning rates, `[N]`.
+            self.links, self.weights, self.rates = links, weights, rates
+        if not (np.array_equal(self.links, links) and np.array_equal(self.weights, weights)):
+            raise ValueError(
+                f"{name_of(self)} needs an overlay whose links and weights stay: those of round {round.number} differ from those of "
+                "round 1: exact_diffusion stands links that change or fail"
+            )
+        if not np.array_equal(self.rates, rates):
+            changed = np.flatnonzero(self.rates != rates)[0]
+            raise ValueError(
+                f"{name_of(self)} needs a learning rate that stays: client {changed} has {rates[changed]:.4g} in round {round.number} and had "
+                f"{self.rates[changed]:.4g} in round 1: give a single number, or take exact_diffusion"
+            )
+
+
+def heard(round: mf.Round) -> NDArray[np.bool_]:
+    """Whom, a row, each client, a column, hears in this round, `[N, N]`; itself, too."""
+    hears = np.eye(round.clients, dtype=bool)
+    one, other = round.edges.T
+    hears[one, other] = True
+    if not round.directed:
+        hears[other, one] = True
+    return hears
+
+
+def name_of(method: object) -> str:
+    """The name of a method in configurations."""
+    return str(getattr(method, "name"))

@@ -1,0 +1,126 @@
+"""Methods of `meshfold.methods` that count on earlier exchanges: on overlays that change, and where clients or links fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Halt, halt_at
+from transcribed import CLIENTS, Array, experiment, first_models, gradient, last_models
+
+import meshfold as mf
+import meshfold.methods
+
+#: Who keeps copies of what others sent, and what their users are told to take instead.
+COPIES = {"choco_sgd": "deep_squeeze", "squarm_sgd": "deep_squeeze", "beer": "gradient_tracking and k_gt", "lead": "exact_diffusion and led"}
+#: Overlays that differ from round to round.
+CHANGING: list[Any] = ["random_matching", "one_peer", {"redraw": {"of": {"regular": {"degree": 3}}}}, {"base_graph": {"degree": 1}}]
+FAILING = [{"clients": {"share": 0.2}, "redraw": "each_round"}]
+
+
+def turns(round: int, nodes: int) -> list[tuple[int, int]]:
+    """A ring in rounds 1 and 2, and from then on one of hops of two."""
+    return [(node, (node + (1 if round < 3 else 2)) % nodes) for node in range(nodes)]
+
+
+def vanishing(round: int, nodes: int) -> list[tuple[int, int]]:
+    """A ring that becomes a path in round 3."""
+    return [(node, (node + 1) % nodes) for node in range(nodes if round < 3 else nodes - 1)]
+
+
+def returning(round: int, nodes: int) -> list[tuple[int, int]]:
+    """A ring without its last link in round 3."""
+    return [(node, (node + 1) % nodes) for node in range(nodes if round != 3 else nodes - 1)]
+
+
+def run(name: str, **keys: Any) -> mf.Run:
+    (found,) = mf.run(experiment(name, **keys), progress=False)
+    return found
+
+
+@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("topology", CHANGING)
+def test_copies_need_an_overlay_that_stays(name: str, topology: Any) -> None:
+    """It is told in the first round whose overlay differs."""
+    words = rf"{name} needs an overlay whose links stay: in round 2 client \d begins to hear .* no copy: {COPIES[name]} stands? links"
+    with pytest.raises(mf.RunFailed, match=words):
+        run(name, topology=topology)
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_are_told_of_the_round_and_the_link(name: str) -> None:
+    with pytest.raises(mf.RunFailed, match="in round 3 client 2 begins to hear from client 0"):
+        run(name, topology=mf.overlay(turns, label="turns"))
+    with pytest.raises(mf.RunFailed, match="in round 4 client 7 begins to hear from client 0"):
+        run(name, topology=mf.overlay(returning, label="returning"))
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_links_that_fail_for_a_while_leave_no_copies(name: str) -> None:
+    with pytest.raises(mf.RunFailed, match="needs an overlay whose links stay"):
+        run(name, failures=[{"edges": {"share": 0.3}, "redraw": "each_round"}])
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_of_links_that_fall_away_are_not_missed(name: str) -> None:
+    assert run(name, topology=mf.overlay(vanishing, label="vanishing")).is_finished
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_change_after_an_interruption_is_told(name: str) -> None:
+    """What was heard before is in the checkpoint."""
+    told = {**experiment(name, topology=mf.overlay(turns, label="turns")), "checkpoint": {"every": 1, "keep": True}}
+    with pytest.raises(Halt):
+        mf.run(told, progress=False, callbacks=[halt_at(2)])
+    with pytest.raises(mf.RunFailed, match="in round 3 client 2 begins to hear from client 0"):
+        mf.run(told, progress=False)
+
+
+def minimum(weight_decay: float) -> Array:
+    """The minimum of the mean loss of all clients."""
+    model = first_models().mean(axis=0)
+    for _ in range(2000):
+        model = model - 0.3 * (np.mean([gradient(model, client) for client in range(CLIENTS)], axis=0) + weight_decay * model)
+    return np.asarray(model)
+
+
+@pytest.mark.parametrize(("name", "keys"), [("beer", {"keep": 0.5, "gamma": 0.8}), ("lead", {})])
+def test_clients_that_fail_do_not_move_where_exact_methods_end(name: str, keys: dict[str, Any]) -> None:
+    """D-SGD ends at another point: its clients differ by more than .1."""
+    found = last_models(name, rounds=800, weight_decay=0.1, failures=FAILING, **keys)
+    np.testing.assert_allclose(found, minimum(0.1)[None].repeat(CLIENTS, axis=0), atol=2e-3)
+
+
+def test_lead_ends_where_it_should_if_the_learning_rate_changes() -> None:
+    rates = {"milestones": {"initial": 0.2, "at": [50, 100], "factor": 0.6}}
+    found = last_models("lead", rounds=1000, weight_decay=0.1, learning_rate=rates)
+    np.testing.assert_allclose(found, minimum(0.1)[None].repeat(CLIENTS, axis=0), atol=2e-3)
+
+
+@pytest.mark.parametrize(("name", "keys"), [("choco_sgd", {}), ("squarm_sgd", {"threshold": 0})])
+def test_copies_of_whole_models_are_d_sgd_where_clients_fail(name: str, keys: dict[str, Any]) -> None:
+    found = run(name, compression="none", gamma=1, failures=FAILING, **keys)
+    base = experiment("first_models", failures=FAILING)
+    (dsgd,) = mf.run({**base, "algorithm": {"dsgd": {"batch_size": "full", "learning_rate": 0.2}}}, progress=False)
+    np.testing.assert_allclose(found.models().numpy(), dsgd.models().numpy(), atol=3e-6)
+
+
+@pytest.mark.parametrize("topology", CHANGING)
+def test_extra_needs_an_overlay_that_stays(topology: Any) -> None:
+    with pytest.raises(mf.RunFailed, match="extra needs an overlay whose links and weights stay: those of round 2 differ .* exact_diffusion"):
+        run("extra", topology=topology)
+    for changing in (turns, vanishing):
+        with pytest.raises(mf.RunFailed, match="those of round 3 differ from those of round 1"):
+            run("extra", topology=mf.overlay(changing, label="changing"))
+
+
+def test_extra_needs_all_clients() -> None:
+    with pytest.raises(mf.RunFailed, match="extra needs all clients in all rounds: client 3 takes no part in round 4: exact_diffusion and led"):
+        run("extra", failures=[{"clients": {"list": [3]}, "from_round": 4}])
+
+
+def test_extra_needs_a_learning_rate_that_stays() -> None:
+    with pytest.raises(mf.RunFailed, match=r"extra needs a learning rate that stays: client 0 has 0.1 in round 2 and had 0.2 in round 1"):
+        run("extra", learning_rate=mf.learning_rate(lambda round: 0.2 / round))
+    assert run("extra", learning_rate={"constant": {"rate": 0.2}}).is_finished
