@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -275,6 +276,33 @@ def test_a_part_in_the_wrong_place_and_what_is_no_yaml_are_told_with_their_keys(
     assert not Path("runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("topology", np.ones((8, 8)), r"topology: found an array of shape \[8, 8\], needed `mf.overlay\(...\)` around it"),
+        ("weights", np.eye(8), r"weights: found an array of shape \[8, 8\], needed `mf.weights\(...\)`"),
+        ("weights", scipy.sparse.eye(8), r"weights: found an array of shape \[8, 8\], needed `mf.weights\(...\)`"),
+        ("partition", [np.arange(4)], r"partition.0: found an array of shape \[4\], needed `mf.partition\(...\)`"),
+        ("sweep", {"grid": {"topology": ["ring", np.ones((8, 8))]}}, r"sweep.grid.topology.1: .* needed `mf.overlay\(...\)`"),
+    ],
+)
+def test_an_array_where_a_part_belongs_is_told_of_it(experiment: Experiment, key: str, value: Any, words: str) -> None:
+    with pytest.raises(mf.ConfigError, match=words) as raised:
+        mf.run({**experiment, key: value})
+    assert raised.value.path.startswith(key)
+
+
+def test_a_key_of_a_method_may_be_an_array_and_called_as_a_part(experiment: Experiment) -> None:
+    class Weighted(mf.Method):
+        weights: list[float]
+
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            assert self.weights == [0.5, 0.5]
+
+    own = {"own": {"name": "weighted", "weights": np.full(2, 0.5), "batch_size": 20, "learning_rate": 0.1}}
+    assert one(experiment, algorithm=own).is_finished
+
+
 def test_paths_ranges_and_arrays_are_taken(experiment: Experiment) -> None:
     Path("data.csv").write_text("a,label\n" + "".join(f"{place},{place % 2}\n" for place in range(200)))
     csv = {"csv": {"file": Path("data.csv"), "label": "label"}}
@@ -390,6 +418,17 @@ def test_labels_make_classes_as_in_a_file() -> None:
         mf.dataset(masked, np.array([0, 1]), masked, np.array([0, 1]))
 
 
+def test_labels_that_no_training_example_has_are_told() -> None:
+    x = np.zeros((6, 3), np.float32)
+    with pytest.warns(mf.MeshfoldWarning, match="no training example has the labels 2, 3, which 3 of the 6 test examples have"):
+        mf.dataset(x, np.array([0, 1, 1, 0, 1, 0]), x, np.array([0, 1, 3, 2, 3, 0]))
+    with pytest.warns(mf.MeshfoldWarning, match="no training example has the label owl, which 1 of the 6 test"):
+        mf.dataset(x, np.array(["cat", "dog"] * 3), x, np.array(["cat", "dog", "owl"] + ["cat"] * 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mf.dataset(x, np.array([0, 1, 2, 0, 1, 0]), x, np.array([0, 1, 1, 0, 1, 0]))
+
+
 def test_texts_are_labels_and_owners_by_their_names(experiment: Experiment) -> None:
     x, y = clouds()
     frame = pandas.DataFrame(x, columns=list("abcd"))
@@ -475,6 +514,15 @@ def test_what_an_object_does_when_called_is_in_its_digest() -> None:
         (lambda: mf.partition([[0]], version=2), "partition: version is 2"),  # type: ignore[arg-type]
         (lambda: mf.overlay([(2**32 + 1, 0)]), "edge 4294967297-0 names a node that does not exist"),
         (lambda: mf.overlay(np.array([[0, np.nan], [np.nan, 0]])), "row 0, column 1 is nan, needed finite numbers"),
+        (lambda: mf.weights(lambda round: np.eye(8)), r"weights: found a function, needed a matrix \[N, N\], which holds in all rounds"),
+        (
+            lambda: mf.dataset(np.zeros((20, 4)), np.arange(20) % 2, np.zeros((20, 3)), np.arange(20) % 2),
+            r"x_test is of shape \[20, 3\] and type float64, but x is of shape \[20, 4\] and type float64",
+        ),
+        (
+            lambda: mf.dataset(np.zeros((20, 4), np.uint8), np.arange(20) % 2, np.zeros((20, 4)), np.arange(20) % 2),
+            r"of shape \[20, 4\] and type float64, but x is of shape \[20, 4\] and type uint8: needed .* bytes \(uint8\) in both",
+        ),
         (lambda: mf.partition([[0], [2**33]]), "client 1 is given example 8589934592"),
     ],
 )
