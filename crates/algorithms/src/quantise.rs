@@ -32,9 +32,9 @@ pub struct Quantise {
 /// disagreement: on sparse overlays it diverges even with an exact quantiser. `replica` is the reading that converges. A client that
 /// hears nobody but itself keeps its model as it is, unquantised, in both.
 ///
-/// `replica` counts too few bytes for most overlays. It takes each receiver to know the sender's model at the start of the round, which is
-/// a mean of models that the receiver has not heard, and no protocol of these bytes tells it in general. A method that keeps copies by its
-/// messages alone is `choco_sgd`, of the published methods in Python.
+/// `replica` takes each receiver to know the model that a difference is taken from, such as the sender's at the start of the round in
+/// `dfedavgm`. That is a mean of models of which the receiver has heard some at most: no protocol of these bytes tells it in general. A
+/// method that keeps copies by its messages alone is `choco_sgd`, of the published methods in Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregate {

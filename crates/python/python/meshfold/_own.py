@@ -49,7 +49,7 @@ class Method:
     `local`, `batch_size`, `learning_rate`, `momentum` and a few more.
 
     Checkpoints hold the stacks, numbers and arrays that `start` and `round` set as attributes, and the keys. Attributes whose names
-    begin with an underscore are not kept.
+    begin with an underscore are not kept; Meshfold warns if rounds change them.
 
         class Dsgd(mf.Method):
             def round(self, models, round):

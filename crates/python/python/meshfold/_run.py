@@ -136,7 +136,8 @@ def plan(
         mf.plan("first.yaml").to_polars()
 
     The table has a row for each run: its id, the settings that the sweep varies, `rounds`, `clients`, `rows`, `parameters`,
-    `memory_bytes`, `local_steps_per_round`, `bytes_per_round`, `multiply_adds` and `lambda`. What `run` would warn of is warned of.
+    `memory_bytes`, `local_steps_per_round`, `bytes_per_round`, `multiply_adds` and `lambda`. `multiply_adds` is a rough count for all
+    rounds, with the judging of the models. What `run` would warn of is warned of.
 
     Args:
         experiment: as for `run`.
