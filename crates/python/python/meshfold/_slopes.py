@@ -46,9 +46,9 @@ def wrong_slope(losses_at: Callable[[Numbers], Any], rows: Numbers, losses: Numb
         losses: their losses, `[R]`.
         gradients: their gradients, `[R, P_pad]`, zero in the padding.
     """
-    direction = np.random.default_rng(0).standard_normal(rows.shape)
+    direction = np.random.default_rng(0).standard_normal(rows.shape, np.float32)
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    claimed = (gradients * direction).sum(axis=1)
+    claimed = (gradients * direction).sum(axis=1, dtype=np.float64)
     if not np.isfinite(claimed).all():
         return None
     length = min(_LONGEST, _MOVES * rows.shape[1] ** 0.5)
@@ -63,12 +63,12 @@ def wrong_slope(losses_at: Callable[[Numbers], Any], rows: Numbers, losses: Numb
 
 
 def _slopes(
-    losses_at: Callable[[Numbers], Any], rows: Numbers, losses: Numbers, direction: NDArray[np.float64], length: float
+    losses_at: Callable[[Numbers], Any], rows: Numbers, losses: Numbers, direction: Numbers, length: float
 ) -> NDArray[np.float64] | None:
     """The slope of each row, `[R]`; None if steps do not tell it. The longer one has the length `length`."""
     at, slopes = np.asarray(losses, np.float64), []
     for step in (length / _APART, length):
-        ahead, behind = (np.asarray(losses_at((rows + sign * step * direction).astype(np.float32)), np.float64) for sign in (1, -1))
+        ahead, behind = (np.asarray(losses_at(rows + np.float32(sign * step) * direction), np.float64) for sign in (1, -1))
         slopes.append((ahead - behind) / (2 * step))
         is_straight = step == length or np.abs(ahead + behind - 2 * at) / step <= _STRAIGHT * np.abs(slopes[0])
         is_clear = np.abs(slopes[0]) * step > _CLEAR * np.finfo(np.float32).eps * np.maximum(np.abs(at), 1e-6)

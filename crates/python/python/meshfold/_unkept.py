@@ -164,7 +164,7 @@ class _Teller:
         if array.dtype.kind == "O":
             return self._all(array.ravel().tolist())
         self.has_numbers = self.has_numbers or array.dtype.kind in "biufc"
-        self.digest.update(np.ascontiguousarray(array).tobytes() if array.ndim == 0 else np.ascontiguousarray(array).data)
+        self.digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
     def _number(self, text: str) -> None:
         self.has_numbers = True
