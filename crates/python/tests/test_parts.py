@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -276,33 +275,6 @@ def test_a_part_in_the_wrong_place_and_what_is_no_yaml_are_told_with_their_keys(
     assert not Path("runs").exists()
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "words"),
-    [
-        ("topology", np.ones((8, 8)), r"topology: found an array of shape \[8, 8\], needed `mf.overlay\(...\)` around it"),
-        ("weights", np.eye(8), r"weights: found an array of shape \[8, 8\], needed `mf.weights\(...\)`"),
-        ("weights", scipy.sparse.eye(8), r"weights: found an array of shape \[8, 8\], needed `mf.weights\(...\)`"),
-        ("partition", [np.arange(4)], r"partition.0: found an array of shape \[4\], needed `mf.partition\(...\)`"),
-        ("sweep", {"grid": {"topology": ["ring", np.ones((8, 8))]}}, r"sweep.grid.topology.1: .* needed `mf.overlay\(...\)`"),
-    ],
-)
-def test_an_array_where_a_part_belongs_is_told_of_it(experiment: Experiment, key: str, value: Any, words: str) -> None:
-    with pytest.raises(mf.ConfigError, match=words) as raised:
-        mf.run({**experiment, key: value})
-    assert raised.value.path.startswith(key)
-
-
-def test_a_key_of_a_method_may_be_an_array_and_called_as_a_part(experiment: Experiment) -> None:
-    class Weighted(mf.Method):
-        weights: list[float]
-
-        def round(self, models: mf.Stack, round: mf.Round) -> None:
-            assert self.weights == [0.5, 0.5]
-
-    own = {"own": {"name": "weighted", "weights": np.full(2, 0.5), "batch_size": 20, "learning_rate": 0.1}}
-    assert one(experiment, algorithm=own).is_finished
-
-
 def test_paths_ranges_and_arrays_are_taken(experiment: Experiment) -> None:
     Path("data.csv").write_text("a,label\n" + "".join(f"{place},{place % 2}\n" for place in range(200)))
     csv = {"csv": {"file": Path("data.csv"), "label": "label"}}
@@ -416,17 +388,6 @@ def test_labels_make_classes_as_in_a_file() -> None:
     masked = np.ma.masked_less(np.array([[1.0, -9.0], [2.0, 3.0]], np.float32), 0)
     with pytest.raises(ValueError, match="x has 1 masked numbers"):
         mf.dataset(masked, np.array([0, 1]), masked, np.array([0, 1]))
-
-
-def test_labels_that_no_training_example_has_are_told() -> None:
-    x = np.zeros((6, 3), np.float32)
-    with pytest.warns(mf.MeshfoldWarning, match="no training example has the labels 2, 3, which 3 of the 6 test examples have"):
-        mf.dataset(x, np.array([0, 1, 1, 0, 1, 0]), x, np.array([0, 1, 3, 2, 3, 0]))
-    with pytest.warns(mf.MeshfoldWarning, match="no training example has the label owl, which 1 of the 6 test"):
-        mf.dataset(x, np.array(["cat", "dog"] * 3), x, np.array(["cat", "dog", "owl"] + ["cat"] * 3))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        mf.dataset(x, np.array([0, 1, 2, 0, 1, 0]), x, np.array([0, 1, 1, 0, 1, 0]))
 
 
 def test_texts_are_labels_and_owners_by_their_names(experiment: Experiment) -> None:
