@@ -19,7 +19,8 @@ use std::fmt::{self, Display, Formatter};
 pub enum Participation {
     /// So many, drawn without replacement.
     Clients(usize),
-    /// This share of the clients, at least one, rounded to the nearest.
+    /// This share of all clients, at least one, rounded to the nearest. Where some are dead it is still that of all, of whom so many are drawn
+    /// among those alive; if fewer are alive, all of these take part.
     Share(f64),
 }
 

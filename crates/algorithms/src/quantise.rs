@@ -31,10 +31,15 @@ pub struct Quantise {
 /// As printed, (14) adds the mean of quantised differences to the client's own old model, which never contracts
 /// disagreement: on sparse overlays it diverges even with an exact quantiser. `replica` is the reading that converges. A client that
 /// hears nobody but itself keeps its model as it is, unquantised, in both.
+///
+/// `replica` takes each receiver to know the model that a difference is taken from, such as the sender's at the start of the round in
+/// `dfedavgm`. That is a mean of models of which the receiver has heard some at most: no protocol of these bytes tells it in general. A
+/// method that keeps copies by its messages alone is `choco_sgd`, of the published methods in Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregate {
-    /// The receiver knows the model that the difference is taken from, and mixes the sum of both.
+    /// The receiver knows the model that the difference is taken from, and mixes the sum of both. All such knowledge is exact and costs no
+    /// bytes, also where overlays change.
     #[default]
     Replica,
     /// The receiver adds the difference to its own model, as (13) and (14) are printed.

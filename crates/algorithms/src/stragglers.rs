@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize};
 /// takes as long as its visits do at the clients on it. A round in which the deadline cuts somebody off lasts until the deadline in
 /// simulated time: the others wait for that long.
 ///
+/// Under the policy `partial` work counts that is done by the deadline: whole epochs with `local: {epochs: K}`, each step with
+/// `local: {steps: K}`. A client that has no whole epoch done by then is dropped; in `fedavg` it returns no model.
+///
 /// A server cannot know before the deadline who will be late: it sends its model to all participants, and only the models of those in
 /// time come back. Participants of `share` that are dropped are left out from the start, and are sent nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +31,8 @@ pub struct Stragglers {
     /// cost needs `deadline_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// Seconds after which a round's local work is cut off; needs the clients' compute speeds.
+    /// Seconds after which a round's local work is cut off; needs the clients' compute speeds. With `local: {epochs: K}`
+    /// only whole epochs count of what is done by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<f64>,
     /// How much of its work a straggler of `share` still does.

@@ -96,6 +96,34 @@ def test_what_is_no_call_back_is_refused(experiment: Experiment, callback: Any, 
     assert not Path("runs").exists()
 
 
+def test_a_single_call_back_needs_no_list(experiment: Experiment) -> None:
+    log, rounds = Log(), list[int]()
+    runs = mf.run(experiment, callbacks=log)
+    assert [hook for hook, _ in log.heard].count("end") == len(runs) == 4
+    mf.run(experiment, callbacks=lambda run, record: rounds.append(record["round"]), again=True)
+    assert len(rounds) == 24
+    with pytest.raises(TypeError, match="callbacks: found int, needed a call-back or a list of them, each a function on_record"):
+        mf.run(experiment, callbacks=3)  # type: ignore[arg-type]
+
+
+def test_a_misspelt_hook_is_refused(experiment: Experiment) -> None:
+    class Misspelt(Log):
+        def on_recrod(self, run: mf.RunInfo, record: dict[str, Any]) -> None:
+            pass
+
+    class Careful(Log):
+        only_when = on_time = None
+
+        def _on_later(self) -> None:
+            pass
+
+    words = r"callbacks\[1\]: Misspelt.on_recrod is no hook and would never be called: did you mean `on_record`\?"
+    with pytest.raises(TypeError, match=words):
+        mf.run(experiment, callbacks=[Log(), Misspelt()])
+    assert not Path("runs").exists()
+    mf.run(experiment, callbacks=[Careful()])
+
+
 class Fault(Exception):
     """What a call-back raises."""
 

@@ -81,6 +81,8 @@ def test_a_table_of_some_runs_is_of_these(runs: mf.Runs) -> None:
         (lambda runs: runs.figure("topology", panels="seed"), "the curves are not told apart by `seed`"),
         (lambda runs: runs.figure("topology", width=20), "a page of 20 × 14 mm has no room for letters of 8.0 pt"),
         (lambda runs: runs.figure("topology", y="acuracy"), "acuracy"),
+        (lambda runs: runs.table("topology, seed"), "by: found 'topology, seed', needed a list for several names: ['topology', 'seed']"),
+        (lambda runs: runs.figure("topology", log="x,y"), "log: found 'x,y', needed a list for several names: ['x', 'y']"),
         (lambda runs: runs.figure("topology").save("a.gif"), "save: found a.gif, needed a name that ends in .svg, .pdf or .png"),
         (lambda runs: runs.figure("topology").save("a.png", dpi=0), "an image of 0 × 0 pixels cannot be made"),
     ],

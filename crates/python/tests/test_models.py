@@ -164,7 +164,8 @@ def test_all_clients_go_through_one_call(experiment: Experiment) -> None:
         return linear_gradients(p, x, y)
 
     one(experiment, model=mf.model({"w": (784, 10)}, linear, gradients), rounds=3)
-    assert calls == [(2, 3, 784), (1, 3, 784)] + [(10, 20, 784)] * 3, "two to try it, and one for each step"
+    assert calls[-3:] == [(10, 20, 784)] * 3, "one for each step"
+    assert calls[-4] == (1, 3, 784) and set(calls[:-4]) == {(2, 3, 784)}, "two to try it, and some for differences of its losses"
 
 
 def test_shapes_may_depend_on_the_data_and_models_start_as_they_say(experiment: Experiment) -> None:
@@ -258,8 +259,9 @@ def test_an_exception_in_a_step_fails_its_run_with_the_traceback_and_no_other(ex
     calls = [0]
 
     def later(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
-        calls[0] += 1
-        if calls[0] == 4:
+        # The trial has three examples.
+        calls[0] += x.shape[1] == 20
+        if calls[0] == 2:
             raise RuntimeError("enough steps")
         return linear_gradients(p, x, y)
 
@@ -457,13 +459,14 @@ def test_jax_reads_what_a_step_is_given_without_a_copy(experiment: Experiment) -
 
     def gradients(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
         # Rows have zeros after the parameters, which `w` leaves out; functions of JAX are given whole rows.
-        seen.append(jax.device_put(x).unsafe_buffer_pointer() == x.ctypes.data)
-        seen.append(p["w"].ctypes.data % 64 == 0)
+        # The trial, with three examples, has copies for the differences of its losses.
+        if x.shape[1] == 20:
+            seen.append(jax.device_put(x).unsafe_buffer_pointer() == x.ctypes.data)
+            seen.append(p["w"].ctypes.data % 64 == 0)
         return linear_gradients(p, x, y)
 
     one(experiment, model=mf.model({"w": (784, 10)}, linear, gradients), rounds=3)
-    # The trial comes before the steps.
-    assert len(seen) == 10 and all(seen)
+    assert len(seen) == 6 and all(seen)
 
 
 def test_jax_compiles_for_few_numbers_of_rows() -> None:

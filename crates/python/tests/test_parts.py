@@ -475,6 +475,15 @@ def test_what_an_object_does_when_called_is_in_its_digest() -> None:
         (lambda: mf.partition([[0]], version=2), "partition: version is 2"),  # type: ignore[arg-type]
         (lambda: mf.overlay([(2**32 + 1, 0)]), "edge 4294967297-0 names a node that does not exist"),
         (lambda: mf.overlay(np.array([[0, np.nan], [np.nan, 0]])), "row 0, column 1 is nan, needed finite numbers"),
+        (lambda: mf.weights(lambda round: np.eye(8)), r"weights: found a function, needed a matrix \[N, N\], which holds in all rounds"),
+        (
+            lambda: mf.dataset(np.zeros((20, 4)), np.arange(20) % 2, np.zeros((20, 3)), np.arange(20) % 2),
+            r"x_test is of shape \[20, 3\] and type float64, but x is of shape \[20, 4\] and type float64",
+        ),
+        (
+            lambda: mf.dataset(np.zeros((20, 4), np.uint8), np.arange(20) % 2, np.zeros((20, 4)), np.arange(20) % 2),
+            r"of shape \[20, 4\] and type float64, but x is of shape \[20, 4\] and type uint8: needed .* bytes \(uint8\) in both",
+        ),
         (lambda: mf.partition([[0], [2**33]]), "client 1 is given example 8589934592"),
     ],
 )

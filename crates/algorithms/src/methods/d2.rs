@@ -14,8 +14,9 @@ use schemars::JsonSchema;
 use std::slice;
 
 method_config! {
-    /// Parameters of [`Method::D2`](crate::Method::D2): `w^{t+1} = W (2 w^t − w^{t−1} − η g^t + η g^{t−1})`, and
-    /// `w^1 = W (w^0 − η g^0)`.
+    /// Parameters of [`Method::D2`](crate::Method::D2): decentralized SGD that corrects for the difference of the clients' losses.
+    ///
+    /// `w^{t+1} = W (2 w^t − w^{t−1} − η g^t + η g^{t−1})`, and `w^1 = W (w^0 − η g^0)`.
     ///
     /// # Source
     /// Tang et al., D²: decentralized training over decentralized data (2018), Algorithm 1; it needs a symmetric W with
@@ -29,8 +30,10 @@ method_config! {
 }
 
 method_config! {
-    /// Parameters of [`Method::ExactDiffusion`](crate::Method::ExactDiffusion): `ψ^{t+1} = w^t − η g^t`,
-    /// `φ^{t+1} = ψ^{t+1} + w^t − ψ^t`, `w^{t+1} = (I + W)/2 φ^{t+1}`: D² on `(I + W)/2`, for any symmetric W.
+    /// Parameters of [`Method::ExactDiffusion`](crate::Method::ExactDiffusion): D² on `(I + W)/2`, for any symmetric W.
+    ///
+    /// `ψ^{t+1} = w^t − η g^t`, `φ^{t+1} = ψ^{t+1} + w^t − ψ^t` with `φ^1 = ψ^1`, `w^{t+1} = (I + W)/2 φ^{t+1}`. The λ that plans, tables and
+    /// pages show is that of W, not that of `(I + W)/2`, by which models are mixed.
     ///
     /// # Source
     /// Yuan, Ying, Zhao, Sayed, Exact diffusion for distributed optimization and learning (2019), Algorithm 1.

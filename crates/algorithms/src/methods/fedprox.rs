@@ -11,7 +11,10 @@ use meshfold_topology::Overlay;
 use schemars::JsonSchema;
 
 method_config! {
-    /// Parameters of [`Method::Fedprox`](crate::Method::Fedprox): every local gradient gets `μ (w − w_t)` added.
+    /// Parameters of [`Method::Fedprox`](crate::Method::Fedprox): FedAvg whose local steps are pulled back to the server's model.
+    ///
+    /// A participant takes the steps `w <- w − η (g(w) + μ (w − w_t))` from the server's model `w_t`; `w_{t+1}` is the weighted mean of what
+    /// the participants reach.
     ///
     /// # Source
     /// Li et al., Federated optimization in heterogeneous networks (2020), Algorithm 2.

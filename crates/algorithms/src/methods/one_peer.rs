@@ -14,9 +14,10 @@ use meshfold_topology::{MixingMatrix, OnePeer as Exponential, Overlay};
 use schemars::JsonSchema;
 
 method_config! {
-    /// Parameters of [`Method::OnePeer`](crate::Method::OnePeer): after local work `w_i <- (w_i + w_j) / 2` with
-    /// `j = i − 2^(t mod ⌈log2 N⌉)`. After `⌈log2 N⌉` rounds without training all models are equal, exactly so if N is a
-    /// power of two.
+    /// Parameters of [`Method::OnePeer`](crate::Method::OnePeer): decentralized SGD in which every client hears from one other a round.
+    ///
+    /// After local work `w_i <- (w_i + w_j) / 2` with `j = i − 2^((t−1) mod ⌈log2 N⌉)` modulo N in round t. If N is a power of two, all models
+    /// are equal after `⌈log2 N⌉` rounds without training.
     ///
     /// # Source
     /// Ying et al., Exponential graph is provably efficient for decentralized deep training (2021), (6); Assran et al.

@@ -1,6 +1,6 @@
 """The command `meshfold`, also as `python -m meshfold`: the program, which also knows methods that are written in Python.
 
-    meshfold --import my_methods run sweep.yaml
+    python -m meshfold --import my_methods run sweep.yaml
 
 imports a module first, or a file such as `my_methods.py`, so that configurations may name its methods.
 """

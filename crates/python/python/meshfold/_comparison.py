@@ -73,7 +73,11 @@ def listed(given: str | Sequence[str], what: str) -> list[str]:
 
     Raises:
         TypeError: if they are no names.
+        ValueError: if one text has several, as on the command line.
     """
+    if isinstance(given, str) and "," in given:
+        parts = [name.strip() for name in given.split(",")]
+        raise ValueError(f"{what}: found {given!r}, needed a list for several names: {parts}")
     found = [given] if isinstance(given, str) else list(given)
     if not all(isinstance(name, str) for name in found):
         raise TypeError(f"{what}: found {given!r}, needed the name of a setting, or a list of names")

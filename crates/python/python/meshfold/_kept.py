@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from meshfold import _unkept
 from meshfold._meshfold import Stack
 from meshfold._own import Method, keys_of
 
@@ -22,7 +23,11 @@ _AT_START = "_meshfold_at_start"
 
 
 def stacks_of(method: Method) -> list[tuple[str, Stack]]:
-    """The stacks among the attributes of `method`, each once; refuses attributes that no checkpoint can hold."""
+    """The stacks among the attributes of `method`, each once; refuses attributes that no checkpoint can hold.
+
+    It is called at the end of `start` and of each round.
+    """
+    _unkept.watch(method)
     is_start = _AT_START not in vars(method)
     at_start: dict[str, Any] = vars(method).setdefault(_AT_START, {})
     stacks: dict[int, tuple[str, Stack]] = {}
@@ -55,7 +60,8 @@ def _remedy(name: str, value: Any) -> str:
 
 
 def numbers_of(method: Method) -> list[tuple[str, list[float]]]:
-    """The attributes of `method` other than stacks, encoded as numbers."""
+    """The attributes of `method` other than stacks, encoded as numbers, for a checkpoint."""
+    _unkept.expect_unchanged(method)
     first: dict[int, str] = {}
     numbers: list[tuple[str, list[float]]] = []
     for name, value in _attributes(method):

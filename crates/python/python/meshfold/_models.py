@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meshfold import _arrays, _digests, _renewal
+from meshfold import _arrays, _digests, _renewal, _slopes
+from meshfold._errors import MeshfoldWarning
 from meshfold._meshfold import ALIGNMENT, Part
 
 Numbers = NDArray[np.float32]
@@ -31,7 +33,8 @@ def model(
     """A model for `model`: two functions of the parameters and examples of `R` clients at once.
 
     One call handles as many clients with batches of the same size as memory allows. The arrays are read-only views of Meshfold's
-    memory. The functions must draw nothing at random, and no row may depend on another.
+    memory. The functions must draw nothing at random, and no row may depend on another. Before a run, Meshfold warns if the gradients are
+    far from what differences of the losses say.
 
         def outputs(parameters, x):                     # x [R, B, D]: R clients, B examples each, D numbers
             return x @ parameters["weight"] + parameters["bias"][:, None]
@@ -154,6 +157,7 @@ class FittedFunctions(Fitted):
         super().__init__(layout, classes)
         self._model = model
         self._given = given
+        self._is_compared = False
 
     def initial(self, seed: int, row: int) -> list[Numbers] | None:
         generator = np.random.default_rng([seed, row])
@@ -183,6 +187,14 @@ class FittedFunctions(Fitted):
         return _arrays.floats(outputs, "model: what `outputs` returned", (len(rows), x.shape[1], self.classes))
 
     def gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers], bool]:
+        losses, gradients = self._losses_and_gradients(rows, x, y)
+        # The first call is that of the trial, which has two rows with three examples each.
+        if not self._is_compared:
+            self._is_compared = True
+            self._compare(rows, x, y, losses, gradients)
+        return losses, gradients, False
+
+    def _losses_and_gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers]]:
         returned = self._model.gradients(self.layout.views(rows), x, y)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(f"model: `gradients` returned {type(returned).__name__}, needed a pair: losses [R] and a dict of gradients")
@@ -194,4 +206,25 @@ class FittedFunctions(Fitted):
             _arrays.floats(by_name[name], f"model: the gradient by `{name}`", (len(rows), *shape))
             for name, shape in self.shapes
         ]
-        return _arrays.floats(losses, "model: the losses that `gradients` returned", (len(rows),)), gradients, False
+        return _arrays.floats(losses, "model: the losses that `gradients` returned", (len(rows),)), gradients
+
+    def _compare(self, rows: Numbers, x: Numbers, y: NDArray[np.int64], losses: Numbers, gradients: list[Numbers]) -> None:
+        """Warns if the gradients are not those of the losses."""
+        padded = np.zeros(rows.shape, np.float32)
+        for (name, _), gradient in zip(self.shapes, gradients, strict=True):
+            self.layout.views(padded)[name][...] = gradient
+
+        def losses_at(others: Numbers) -> Numbers:
+            others.flags.writeable = False
+            return self._losses_and_gradients(others, x, y)[0]
+
+        wrong = _slopes.wrong_slope(losses_at, rows, losses, padded)
+        if wrong is not None:
+            called = getattr(self._model.gradients, "__name__", "gradients")
+            warnings.warn(
+                f"model: the gradients that `{called}` returns are off by {100 * abs(wrong.claimed / wrong.found - 1):.0f} %: by its losses the slope "
+                f"along a random direction is {wrong.found:.3g}, by its gradients {wrong.claimed:.3g}. Each gradient must be that of the mean "
+                "loss over the batch",
+                MeshfoldWarning,
+                stacklevel=4,
+            )

@@ -10,10 +10,13 @@ import re
 import sys
 import traceback as _traceback
 import types
+import warnings
+import weakref
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from meshfold import _digests
+from meshfold._errors import MeshfoldWarning
 from meshfold._libraries import is_library_file
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 #: All defined methods by name; if several share a name, the last one, and never a published one.
 METHODS: dict[str, type[Method]] = {}
+
+#: Methods that took the name of another one, which no configuration can reach any more, until their user is told.
+_REPLACED: weakref.WeakKeyDictionary[type[Method], type[Method]] = weakref.WeakKeyDictionary()
 
 #: The keys that every method has; Meshfold itself reads them.
 COMMON = ("local", "batch_size", "draw", "learning_rate", "momentum", "weight_decay", "clip_norm")
@@ -43,7 +49,7 @@ class Method:
     `local`, `batch_size`, `learning_rate`, `momentum` and a few more.
 
     Checkpoints hold the stacks, numbers and arrays that `start` and `round` set as attributes, and the keys. Attributes whose names
-    begin with an underscore are not kept.
+    begin with an underscore are not kept; Meshfold warns if rounds change them.
 
         class Dsgd(mf.Method):
             def round(self, models, round):
@@ -77,6 +83,9 @@ class Method:
         if _is_published(cls):
             METHODS.setdefault(cls.name, cls)
         else:
+            before = METHODS.get(cls.name)
+            if before is not None and not _is_published(before) and _place(before) != _place(cls):
+                _REPLACED[cls] = before
             METHODS[cls.name] = cls
 
     def check(self) -> None:
@@ -167,7 +176,8 @@ def keys_of(cls: type[Method]) -> dict[str, Any]:
 
 
 def read_keys(cls: type[Method], text: str) -> str:
-    """Checks the keys in the JSON `text`, adds the defaults of missing ones, and returns all as JSON."""
+    """Checks the method and the keys in the JSON `text`, adds the defaults of missing ones, and returns all as JSON."""
+    _tell_of_replaced(cls)
     given: dict[str, Any] = json.loads(text)
     hints = keys_of(cls)
     for key in given:
@@ -186,7 +196,9 @@ def read_keys(cls: type[Method], text: str) -> str:
         if needed is not None:
             raise KeyFault.value(key, needed)
         keys[key] = float(value) if hint is float else value
-    make(cls, json.dumps(keys)).check()
+    method = make(cls, json.dumps(keys))
+    _expect_functions(method)
+    method.check()
     return json.dumps(keys)
 
 
@@ -237,6 +249,57 @@ def make(cls: type[Method], text: str) -> Method:
     return method
 
 
+class _Refusal(ValueError):
+    """What is wrong with a method, in words that need no traceback."""
+
+
+def _expect_functions(method: Method) -> None:
+    """Makes sure that the functions of a method can be called as they will be.
+
+    Raises:
+        _Refusal: if one is missing or has other parameters.
+    """
+    kind = type(method)
+    if kind.round is Method.round:
+        raise _Refusal(f"the class {kind.__name__} has no `round`: define `def round(self, models, round)`")
+    for name, takes in (("round", ("models", "round")), ("start", ("models", "about")), ("check", ())):
+        function = getattr(method, name)
+        counts = (1, 2) if name == "start" else (len(takes),)
+        if not any(_takes(function, count) for count in counts):
+            needed = ", ".join(("self", *takes))
+            optional = ", where `about` may be left out" if name == "start" else ""
+            found = inspect.signature(getattr(function, "__func__", function))
+            raise _Refusal(f"{kind.__name__}: found `def {name}{found}`, needed `def {name}({needed})`{optional}")
+
+
+def _takes(function: Callable[..., object], count: int) -> bool:
+    """Whether a function can be called with so many arguments."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # Nothing is known of its parameters.
+        return True
+    return True
+
+
+def _tell_of_replaced(cls: type[Method]) -> None:
+    """Warns, once, if the class took the name of another one."""
+    before = _REPLACED.pop(cls, None)
+    if before is not None:
+        warnings.warn(
+            f"two methods are called `{cls.name}`: {_place(before)} and, defined later, {_place(cls)}, which is the one that is run. Give one "
+            "of them another `name`",
+            MeshfoldWarning,
+            stacklevel=4,
+        )
+
+
+def _place(cls: type) -> str:
+    """Where a class is defined. That of a cell of a notebook that is run again stays the same."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
 def start(method: Method, models: Stack, about: Start) -> object:
     """Calls the `start` of `method`, with `about` if it takes a second argument."""
     parameters = inspect.signature(method.start).parameters.values()
@@ -265,7 +328,10 @@ def _shorten(told: _traceback.TracebackException) -> None:
 
 
 def is_of_check(error: BaseException) -> bool:
-    """Whether `error` is a `ValueError` raised directly in a function `check`, with which a method refuses its keys."""
+    """Whether `error` tells what is wrong by itself: a `ValueError` raised directly in a function `check`, with which a method refuses its
+    keys, or that the method cannot be called."""
+    if isinstance(error, _Refusal):
+        return True
     frames = [frame for frame, _ in _traceback.walk_tb(error.__traceback__)]
     return isinstance(error, ValueError) and bool(frames) and frames[-1].f_code.co_name == "check"
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meshfold import _arrays, _digests, _renewal, _tags
-from meshfold._errors import ConfigError
+from meshfold._errors import ConfigError, MeshfoldWarning
 from meshfold._meshfold import Part
 from meshfold._overlays import overlay
 from meshfold._own import Method
@@ -26,7 +26,13 @@ def weights(matrix: Any, *, label: str | None = None) -> Part:
 
     Raises:
         ValueError: if the matrix is not square, or an entry is not finite; the message names its row.
+        TypeError: if it is a function.
     """
+    if callable(matrix) and not hasattr(matrix, "tocoo"):
+        raise TypeError(
+            "weights: found a function, needed a matrix [N, N], which holds in all rounds: with an overlay that changes, name weights that "
+            "follow it, such as 'metropolis', or let a method of your own mix by `models.mix(W)`"
+        )
     shape, rows, columns, values = _arrays.entries(matrix, "weights", "N")
     digest = _digests.of_arrays(rows, columns, values, np.array(shape))
     return Part.weights(label or f"weights-{digest[:6]}", digest, shape[0], rows, columns, values)
@@ -120,11 +126,16 @@ def dataset(
     train, shape = _features(x, "x")
     test, test_shape = _features(x_test, "x_test")
     if shape != test_shape or train.dtype != test.dtype:
-        raise ValueError(f"dataset: x_test is {test_shape} of {test.dtype}, but x is {shape} of {train.dtype}")
+        given, given_test = np.asarray(_arrays.plain(x, "dataset: x")), np.asarray(_arrays.plain(x_test, "dataset: x_test"))
+        raise ValueError(
+            f"dataset: x_test is of shape {list(given_test.shape)} and type {given_test.dtype}, but x is of shape {list(given.shape)} and "
+            f"type {given.dtype}: needed examples of one shape, bytes (uint8) in both or numbers in both"
+        )
     y, y_test, label_names = _tags.numbered(y, y_test, "y")
     owner, owner_test, owner_names = (owner, owner_test, []) if owner is None else _tags.numbered(owner, owner_test, "owner")
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
     count = _classes(labels, test_labels, classes)
+    _expect_trained(labels, test_labels, label_names)
     owners = _owners(owner, len(train), owner_test, len(test))
     # The features are flat, so that their shape does not tell the images' shape.
     form = np.array([*shape, count])
@@ -206,6 +217,20 @@ def _classes(train: NDArray[np.uint16], test: NDArray[np.uint16], classes: int |
     return count
 
 
+def _expect_trained(train: NDArray[np.uint16], test: NDArray[np.uint16], names: Sequence[str]) -> None:
+    """Warns of labels of test examples that no training example has."""
+    unseen = np.setdiff1d(test, train).tolist()
+    if unseen:
+        called = [names[label] if names else str(label) for label in unseen[:5]]
+        examples = int(np.isin(test, unseen).sum())
+        warnings.warn(
+            f"dataset: no training example has the label{'s' * (len(unseen) > 1)} {', '.join(called)}{', ..' * (len(unseen) > 5)}, which "
+            f"{examples} of the {len(test)} test examples have: models cannot learn what they are",
+            MeshfoldWarning,
+            stacklevel=3,
+        )
+
+
 def _whole_numbers(values: ArrayLike, examples: int, name: str, most: int) -> NDArray[Any]:
     """`values` `[M]`, if they are whole numbers from 0 to `most`."""
     array = _arrays.plain(values, f"dataset: {name}")
@@ -240,6 +265,7 @@ class Collector:
             part = _renewal.renewed(value)
             self.parts.append(part)
             return {"own": {"name": part.name, "version": part.version}}
+        _expect_part(value, path)
         if isinstance(value, (np.integer, np.floating, np.bool_)) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf"):
             return value.tolist()
         if isinstance(value, PathLike):
@@ -272,3 +298,18 @@ def _expect_place(part: Part, path: str) -> None:
         message = f"{path}: found the {part.kind} `{part.name}`, which belongs to the key `{_PLACES[part.kind]}`"
         raise ConfigError(message, path=path)
 
+
+
+#: The functions that make a part of arrays, by the keys that take it.
+_OF_ARRAYS = {"topology": "mf.overlay", "weights": "mf.weights", "partition": "mf.partition", "dataset": "mf.dataset"}
+
+
+def _expect_part(value: Any, path: str) -> None:
+    """Refuses an array where a part belongs that is made of it, also in a list of a sweep."""
+    is_array = isinstance(value, np.ndarray) and value.ndim > 0
+    keys = [key for key in path.split(".") if not key.isdigit()]
+    # A method may have a key of this name.
+    is_of_method = "algorithm" in keys
+    if keys and keys[-1] in _OF_ARRAYS and not is_of_method and (is_array or hasattr(value, "tocoo")):
+        message = f"{path}: found an array of shape {list(value.shape)}, needed `{_OF_ARRAYS[keys[-1]]}(...)` around it"
+        raise ConfigError(message, path=path)

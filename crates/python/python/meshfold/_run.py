@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from meshfold import _meshfold, _own
+from meshfold import _late, _meshfold, _own
 from meshfold._errors import MeshfoldError, MeshfoldWarning, RunFailed
 from meshfold._meshfold import Table
 from meshfold._parts import Collector
@@ -20,7 +20,7 @@ from meshfold._progress import Progress
 from meshfold._run_info import RunInfo
 from meshfold._runs import Runs
 from meshfold.callbacks import OnRecord
-from meshfold.callbacks._callback import AnyCallback, Dispatcher
+from meshfold.callbacks._callback import AnyCallback, Dispatcher, listed
 
 # When the interpreter ends, threads of runs must no longer call Python.
 atexit.register(_meshfold.end)
@@ -41,7 +41,7 @@ def run(
     only: str | Sequence[str] | None = None,
     progress: bool | None = None,
     on_record: OnRecord | None = None,
-    callbacks: Sequence[AnyCallback] = (),
+    callbacks: AnyCallback | Sequence[AnyCallback] = (),
 ) -> Runs:
     """Carries out all runs of an experiment and returns them.
 
@@ -84,7 +84,7 @@ def run(
         on_record: called as `on_record(run, record)` for each new record. If it raises an exception, all runs end after their
             current round, and `run` raises it again.
         callbacks: functions like `on_record`, and objects with the hooks of `meshfold.callbacks.Callback`, such as
-            `meshfold.callbacks.TensorBoard()`. All are called on this thread.
+            `meshfold.callbacks.TensorBoard()`; a list, or a single one. All are called on this thread.
 
     Returns:
         The runs, in the order of the sweep.
@@ -95,7 +95,7 @@ def run(
         ValueError: if `threads` or `at_once` is below 1, `part` is not valid, or an id of `only` matches no run or several.
         RunFailed: if runs failed; the others were carried out.
     """
-    session = _Session([*callbacks, *([] if on_record is None else [on_record])], progress)
+    session = _Session([*listed(callbacks), *([] if on_record is None else [on_record])], progress)
     request = _request(
         experiment,
         set=set,
@@ -112,7 +112,8 @@ def run(
         only=None if only is None else [_text("only", id, "ids of runs") for id in ([only] if isinstance(only, str) else only)],
     )
     try:
-        unwritten = _meshfold.run(request, session.planned, session.happened)
+        with _late.heard():
+            unwritten = _meshfold.run(request, session.planned, session.happened)
     finally:
         session.close()
     runs = session.result()
@@ -135,7 +136,8 @@ def plan(
         mf.plan("first.yaml").to_polars()
 
     The table has a row for each run: its id, the settings that the sweep varies, `rounds`, `clients`, `rows`, `parameters`,
-    `memory_bytes`, `local_steps_per_round`, `bytes_per_round`, `multiply_adds` and `lambda`. What `run` would warn of is warned of.
+    `memory_bytes`, `local_steps_per_round`, `bytes_per_round`, `multiply_adds` and `lambda`. `multiply_adds` is a rough count for all
+    rounds, with the judging of the models. What `run` would warn of is warned of.
 
     Args:
         experiment: as for `run`.
@@ -269,6 +271,8 @@ class _Session:
         elif kind == "record":
             self._callbacks.call("on_record", self._runs[run], json.loads(value))
         elif kind == "ended":
+            for warning in _late.take():
+                warnings.warn(warning, MeshfoldWarning, stacklevel=3)
             self._ended(run, *value)
         elif kind == "warned":
             warnings.warn(value, MeshfoldWarning, stacklevel=3)

@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 /// `(1 − η) I + η A` and `A = (N − 1)/N P + 1/N I`. Undirected, a start s is drawn, too; from s on, each node i that is still free is paired
 /// with node `i + a` if that is free, and the two of a pair give each other `η (N − 1)/N`.
 ///
-/// No round but those of two nodes is connected; several together are.
+/// Undirected, no round but those of two nodes is connected. Directed, a round leads from every node to every other if a and N have no
+/// common divisor. Several rounds together are connected in both.
 ///
 /// # Source
 /// Song, Li, Jin, Shi, Yan, Yin and Yuan, *Communication-efficient topologies for decentralized learning with O(1) consensus rate*

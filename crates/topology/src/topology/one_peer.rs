@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// The directed one-peer exponential overlay: in round t node `i` sends to node `i + 2^((t-1) mod ⌈log2 N⌉)` modulo N.
 ///
-/// No round but those of two nodes is connected; each `⌈log2 N⌉` rounds are, and under `uniform` weights they take the
-/// exact average if N is a power of two.
+/// Round 1 is a directed ring, which leads from every node to every other. A later round does so too if N is odd, and falls
+/// apart if N is even. Under `uniform` weights each `⌈log2 N⌉` rounds take the exact average if N is a power of two.
 ///
 /// # Source
 /// Assran et al., *Stochastic gradient push for distributed deep learning* (2019), appendix on the communication

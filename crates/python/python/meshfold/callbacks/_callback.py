@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, Union
 
 from meshfold._errors import MeshfoldWarning
@@ -60,6 +61,8 @@ class _OnEnd(Protocol):
 AnyCallback = Union[OnRecord, _OnPlan, _OnStart, _OnRecord, _OnEnd]
 
 HOOKS = ("on_plan", "on_start", "on_record", "on_end")
+#: What a call-back must be.
+_NEEDED = "a function on_record(run, record) or an object with on_plan, on_start, on_record or on_end"
 
 
 class _Function(Callback):
@@ -104,15 +107,38 @@ class Dispatcher:
             raise first
 
 
+def listed(callbacks: AnyCallback | Iterable[AnyCallback]) -> list[AnyCallback]:
+    """The call-backs of the argument `callbacks`, which may be a single one."""
+    if _has_hook(callbacks) or callable(callbacks):
+        return [callbacks]  # type: ignore[list-item]
+    if not isinstance(callbacks, Iterable):
+        raise TypeError(f"callbacks: found {type(callbacks).__name__}, needed a call-back or a list of them, each {_NEEDED}")
+    return list(callbacks)
+
+
+def _has_hook(callback: object) -> bool:
+    return any(callable(getattr(callback, hook, None)) for hook in HOOKS)
+
+
 def _checked(place: int, callback: object) -> object:
     where = f"callbacks[{place}]"
     if isinstance(callback, type):
         raise TypeError(f"{where}: found the class {callback.__name__}, needed an object: {callback.__name__}(...)")
-    if any(callable(getattr(callback, hook, None)) for hook in HOOKS):
+    if isinstance(callback, Callback):
+        _expect_hooks(where, type(callback))
+    if _has_hook(callback):
         return callback
     if callable(callback):
         return _Function(callback)
-    raise TypeError(
-        f"{where}: found {type(callback).__name__}, needed a function on_record(run, record) or an object with "
-        "on_plan, on_start, on_record or on_end"
-    )
+    raise TypeError(f"{where}: found {type(callback).__name__}, needed {_NEEDED}")
+
+
+def _expect_hooks(where: str, kind: type[Callback]) -> None:
+    """Refuses functions of a call-back that are named as a hook and are none: their user waits in vain for their call."""
+    for name in dir(kind):
+        if name.startswith("on_") and name not in HOOKS and callable(getattr(kind, name)):
+            (nearest,) = difflib.get_close_matches(name, HOOKS, n=1, cutoff=0)
+            raise TypeError(
+                f"{where}: {kind.__name__}.{name} is no hook and would never be called: did you mean `{nearest}`? The hooks are "
+                f"{', '.join(HOOKS)}; give other functions names that do not begin with `on_`"
+            )
