@@ -30,7 +30,7 @@ use crate::commands::watch::WatchArguments;
     propagate_version = true,
     max_term_width = 100,
     after_help = "\
-With the Python package, `meshfold --import FILE.py COMMAND ...` finds the methods in that file, too."
+With the Python package, `python -m meshfold --import FILE.py COMMAND ...` finds the methods in that file, too."
 )]
 pub(crate) struct CommandLine {
     #[command(subcommand)]

@@ -245,6 +245,14 @@ pub enum TableError {
         /// The figures that are known of each client.
         known: Vec<String>,
     },
+    /// A figure over the clients of which no client has a number.
+    #[error(
+        "`{written}` has no number of any client: rows of these runs are servers or walkers, and clients.parquet has a line for each row"
+    )]
+    NoNumbers {
+        /// The figure.
+        written: String,
+    },
     /// The records of a run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),

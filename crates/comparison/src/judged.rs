@@ -136,6 +136,7 @@ fn not_measured(metric: &str, runs: &[Judged]) -> TableError {
     if figure.is_some_and(|figure| figure.is_of_clients_alone() || may_be_recorded(figure.of)) {
         return match of_clients.is_empty() {
             true => TableError::NoClientTable { written },
+            false if of_clients.iter().any(|name| name == of) => TableError::NoNumbers { written },
             false => TableError::NoClients {
                 written: of.to_owned(),
                 known: of_clients,

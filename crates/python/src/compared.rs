@@ -26,6 +26,25 @@ pub(crate) struct TableRequest {
     names: Vec<(String, String)>,
 }
 
+/// A message about options of the command line with the arguments that they are in Python: `--only` is `only`.
+pub(crate) fn in_python(message: &str) -> String {
+    let mut said = String::new();
+    let mut rest = message;
+    while let Some(at) = rest.find("--") {
+        let (before, option) = (&rest[..at], &rest[at + 2..]);
+        let letters = option.find(|letter: char| !letter.is_ascii_lowercase());
+        let (name, after) = option.split_at(letters.unwrap_or(option.len()));
+        said += before;
+        said += &match name {
+            "" => "--".to_owned(),
+            "name" => "`names`".to_owned(),
+            _ => format!("`{name}`"),
+        };
+        rest = after;
+    }
+    said + rest
+}
+
 /// Where runs are judged.
 pub(crate) fn place(at: Option<&str>) -> Result<At, Failure> {
     let read = |at: &str| {
@@ -84,7 +103,8 @@ pub(crate) fn compare(
         let request = request.request()?;
         let runs = recorded.some(&places)?;
         let compared = threads::shared(|| Compared::of(&runs, request));
-        let compared = compared.map_err(|error| Failure::Argument(error.to_string()))?;
+        let compared =
+            compared.map_err(|error| Failure::Argument(in_python(&error.to_string())))?;
         let grid = Grid::of(&compared);
         let table = Table::of_records(&records(&compared))?;
         Ok((table, markdown(&grid), latex(&grid), compared.notes))

@@ -8,7 +8,7 @@ use meshfold_figure::Format;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::compared::{chosen, place, words};
+use crate::compared::{chosen, in_python, place, words};
 use crate::errors::Failure;
 use crate::recorded::Recorded;
 use crate::threads;
@@ -177,7 +177,7 @@ pub(crate) fn plot(
         let request = request.request()?;
         let runs = recorded.some(&places)?;
         let plot = threads::shared(|| Plot::of(&runs, &request));
-        let plot = plot.map_err(|error| Failure::Argument(error.to_string()))?;
+        let plot = plot.map_err(|error| Failure::Argument(in_python(&error.to_string())))?;
         Ok(PyFigure(plot))
     });
     plot.map_err(|error: Failure| error.raise(py))

@@ -109,6 +109,7 @@ def test_arguments_of_other_kinds_are_told(runs: mf.Runs) -> None:
         (["--y", "test_accuracy.p10", "--x", "wall_seconds"], {"y": "test_accuracy.p10", "x": "wall_seconds"}),
         (["--y", "test_loss", "--log", "y", "--x", "bytes"], {"y": "test_loss", "log": "y", "x": "bytes"}),
         (["--bars", "--at", "round=3"], {"bars": True, "at": {"round": 3}}),
+        (["--best", "seed", "--over", "rounds", "--on", "test_loss"], {"best": "seed", "over": "rounds", "on": "test_loss"}),
         (["--panels", "topology", "--name", "ring=Ring"], {"panels": "topology", "names": {"ring": "Ring"}}),
         (["--band", "none", "--y-limits", "0,1", "--width", "120mm"], {"band": None, "y_limits": (0, 1), "width": 120}),
         (["--band", "quantiles", "--only", "topology=ring", "--font-size", "9pt"], {"band": "quantiles", "only": {"topology": "ring"}, "font_size": 9}),
@@ -131,3 +132,12 @@ def test_what_a_reader_must_know_stands_beside(runs: mf.Runs, experiment: Experi
     assert any("interval" in note or "band" in note for note in single.notes)
     with pytest.raises(OSError, match="nowhere"):
         single.save("nowhere/a.svg")
+
+
+def test_errors_name_the_arguments_of_python(runs: mf.Runs) -> None:
+    with pytest.raises(ValueError, match="name it in `by`, `over` or `best`"):
+        runs.table()
+    with pytest.raises(ValueError, match="`only` topology=star: no run has it"):
+        runs.table("topology", only={"topology": "star"})
+    with pytest.raises(ValueError, match="`panels` seed: the curves are not told apart by `seed`; name it in `by`, too"):
+        runs.figure("topology", panels="seed")

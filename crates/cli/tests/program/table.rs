@@ -170,7 +170,7 @@ fn between_two_evaluations_a_figure_lies_on_a_straight_line() {
     let line = "table runs/tiny --by topology --only learning_rate=0.01 --format json --at";
     let said = sandbox.says(&format!("{line} bytes={place}")).ended_with(0);
     let note = format!(
-        "bytes={place}: between two evaluations of a run its figures lie on a straight line"
+        "figures at bytes={place}; between two evaluations of a run they lie on a straight line"
     );
     assert!(said.err.contains(&note), "{}", said.err);
     is(&said.json()[0]["mean"], interval(values).0);
@@ -229,10 +229,7 @@ fn what_cannot_be_a_table_is_refused_with_what_there_is() {
     let (sandbox, _) = finished();
     for (line, parts) in [
         ("--by topolgy", ["topolgy", "topology"]),
-        (
-            "--by topology",
-            ["differ in algorithm.dfedavgm.learning_rate", "--best"],
-        ),
+        ("--by topology", ["differ in learning_rate", "--best"]),
         (
             "--by topology,learning_rate --metric acuracy",
             ["acuracy", "test_accuracy"],

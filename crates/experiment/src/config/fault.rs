@@ -357,7 +357,7 @@ impl ConfigFault {
                 Some("leave `weights` out, or add a topology".to_owned())
             }
             Self::NoOwn { kind, known, .. } if known.is_empty() => Some(format!(
-                "such {kind}s are run by the command of the Python package, `meshfold --import my_file.py run ..`, or by a Rust program of \
+                "such {kind}s are run by the command of the Python package, `python -m meshfold --import my_file.py run ..`, or by a Rust program of \
                  their author's: see docs/own.md"
             )),
             Self::NoOwn { kind, name, known } => {

@@ -13,7 +13,9 @@ const UNEVEN: f64 = 1e-10;
 const ROUNDING: f64 = 1e-7;
 /// A step that leaves less than this of a difference leaves nothing but rounding.
 const NOTHING: f64 = 1e-12;
-/// Periods that bring a vector near the slowest direction, and as many over which its shrinking is measured.
+/// Exchanges, in whole periods, that bring a vector near the slowest direction, and as many over which its shrinking is measured.
+const EXCHANGES: usize = 128;
+/// The fewest periods for that.
 const PERIODS: usize = 4;
 
 /// How overlays that repeat mix together.
@@ -106,19 +108,20 @@ fn unlike_any_overlay(matrices: &[&MixingMatrix]) -> Vec<f64> {
 fn rate_in_the_long_run(matrices: &[&MixingMatrix]) -> f64 {
     let mut x = unlike_any_overlay(matrices);
     let mut logarithms = 0.0;
-    for period in 0..2 * PERIODS {
+    let periods = EXCHANGES.div_ceil(matrices.len().max(1)).max(PERIODS);
+    for period in 0..2 * periods {
         for matrix in matrices {
             x = matrix.apply(&x);
             let left = normalise(&mut x);
             if left < NOTHING {
                 return 0.0;
             }
-            if period >= PERIODS {
+            if period >= periods {
                 logarithms += left.ln();
             }
         }
     }
-    (logarithms / (PERIODS * matrices.len()) as f64).exp()
+    (logarithms / (periods * matrices.len()) as f64).exp()
 }
 
 /// Takes the mean from `x` and scales it to length one; the length before.
