@@ -76,7 +76,7 @@ pub struct Record {
     /// Accuracies of the clients' models on their local test sets, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_test_accuracy: Option<Spread>,
-    /// The losses there after each client has [fine-tuned](crate::config::fine_tune::FineTune) its model.
+    /// The losses there after each client has [fine-tuned](crate::FineTune) its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fine_tuned_loss: Option<Spread>,
     /// The accuracies there after fine-tuning.
