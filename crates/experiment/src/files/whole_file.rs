@@ -29,7 +29,11 @@ pub fn write_to(path: &Path, content: &[u8]) -> io::Result<()> {
         (Err(_), false) => write_atomically(path, content),
         // A link to nothing yet, a device, a pipe; of a folder the system says what is wrong.
         (Ok(false), _) | (Err(_), true) => {
-            let mut file = File::options().write(true).create(true).open(path)?;
+            let mut file = File::options()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(path)?;
             file.write_all(content)
         }
     }
