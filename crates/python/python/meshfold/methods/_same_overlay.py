@@ -22,7 +22,7 @@ class KeepsCopies:
         Raises:
             ValueError: if the overlay has changed.
         """
-        known = getattr(self, "_known", None)
+        known = getattr(self, "_meshfold_known", None)
         now = (round.edges, round.alive)
         if known is not None and all(np.array_equal(one, other) for one, other in zip(known, now, strict=True)):
             return
@@ -38,7 +38,8 @@ class KeepsCopies:
                 f"{sender}, of whose earlier messages it has no copy: {instead} links that change or fail"
             )
         self.missed |= np.outer(sending(round), round.alive) & ~hears
-        self._known = now
+        # Not kept by checkpoints: it only saves work while nothing changes.
+        self._meshfold_known = now
 
 
 class KeepsWeights:
