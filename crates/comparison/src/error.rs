@@ -247,23 +247,35 @@ pub enum TableError {
     },
     /// A figure over the clients of which no client has a number.
     #[error(
-        "`{written}` has no number of any client: rows of these runs are servers or walkers, and clients.parquet has a line for each row"
+        "`{written}` has no number of any client: the models of these runs are those of servers or walkers"
     )]
     NoNumbers {
         /// The figure.
         written: String,
+    },
+    /// A figure is asked for twice.
+    #[error("`{written}` is named twice in --metric; name it once")]
+    FigureTwice {
+        /// The figure.
+        written: String,
+    },
+    /// Several figures are to stand where there is room for one.
+    #[error("several figures in --metric do not go with {other}; name one figure")]
+    SeveralWith {
+        /// The other option.
+        other: &'static str,
     },
     /// The records of a run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
 }
 
-/// `, did you mean `seed`?`: the name in `known`, or the end of one, that `written` comes closest to, if it is close.
+/// ` (did you mean `seed`?)`: the name in `known`, or the end of one, that `written` comes closest to, if it is close.
 fn meant<'a>(written: &str, known: impl Iterator<Item = &'a String>) -> String {
     let known = known.map(String::as_str);
     let ends = known.flat_map(|name| [Some(name), name.rsplit_once('.').map(|(_, end)| end)]);
     match nearest(written, ends.flatten()) {
-        Some(name) => format!(", did you mean `{name}`?"),
+        Some(name) => format!(" (did you mean `{name}`?)"),
         None => String::new(),
     }
 }

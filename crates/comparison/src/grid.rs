@@ -36,15 +36,15 @@ impl Grid {
     pub fn of(table: &Table) -> Self {
         match &table.request.across {
             Some(across) => Self::across(table, across),
-            None => Self::long(table),
+            None if table.request.also.is_empty() => Self::long(table),
+            None => Self::several(table),
         }
     }
 
     /// A row for each row of `table`.
     fn long(table: &Table) -> Self {
         let (request, wording) = (&table.request, &table.wording);
-        let settings = request.by.iter().chain(&request.best);
-        let mut titles: Vec<String> = settings.map(|name| wording.name(name).to_owned()).collect();
+        let mut titles = table.setting_titles();
         let words = titles.len();
         let costs = Costs::of(table);
         titles.extend(match &costs {
@@ -170,11 +170,17 @@ fn comparisons(table: &Table) -> usize {
     rows.filter(|row| row.corrected.is_some()).count()
 }
 
-fn cells(row: &Row, table: &Table, costs: Option<&Costs>, digits: Digits) -> Vec<String> {
+/// The settings of a row, as their words.
+pub(crate) fn of_settings(row: &Row, table: &Table) -> Vec<String> {
     let (request, wording) = (&table.request, &table.wording);
     let mut cells = wording.values(&request.by, &row.keys);
     let chosen = request.best.iter().zip(&row.chosen);
     cells.extend(chosen.map(|(best, value)| wording.value(best, value).to_owned()));
+    cells
+}
+
+fn cells(row: &Row, table: &Table, costs: Option<&Costs>, digits: Digits) -> Vec<String> {
+    let mut cells = of_settings(row, table);
     match (&row.outcome, costs) {
         (Outcome::Target(reaching), Some(costs)) => cells.extend(costs.cells(reaching)),
         (Outcome::Target(_), None) => {}
@@ -210,12 +216,16 @@ fn dash() -> String {
 /// Whether the mean of `row` is the best of several that are compared with one row or, if nothing is compared, of those that differ
 /// from it in the last setting only.
 fn is_best(row: &Row, table: &Table) -> bool {
-    let above = |row: &Row| row.keys.split_last().map(|(_, above)| above.to_vec());
-    let is_rival = |other: &&Row| match table.request.compare {
-        Some(_) => row.baseline.is_some() && other.baseline == row.baseline,
-        None => above(other) == above(row),
+    let rivals: Vec<&Row> = match table.request.compare {
+        Some(_) => {
+            let is_rival = |other: &&Row| row.baseline.is_some() && other.baseline == row.baseline;
+            table.rows.iter().filter(is_rival).collect()
+        }
+        None => {
+            let rivals = table.rivals(row).into_iter();
+            rivals.map(|place| &table.rows[place]).collect()
+        }
     };
-    let rivals: Vec<&Row> = table.rows.iter().filter(is_rival).collect();
     is_best_of(row, &rivals, &table.request.metric)
 }
 

@@ -38,6 +38,7 @@ mod records;
 mod request;
 mod series;
 mod settings_columns;
+mod several;
 mod table;
 
 pub use at::At;

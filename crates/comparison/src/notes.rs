@@ -28,7 +28,10 @@ pub(crate) fn notes(
     notes.extend(of_other_data(candidates, over));
     let is_known = |run: &Judged| match request.at {
         At::Target(target) => run.knows_reaching(&request.metric, target),
-        At::Last | At::Place { .. } => run.value(&request.metric, &request.at).is_some(),
+        At::Last | At::Place { .. } => {
+            let mut figures = request.figures();
+            figures.all(|figure| run.value(figure, &request.at).is_some())
+        }
     };
     notes.extend(missing(groups, over, &request.by, is_known));
     notes.extend(together(ended_early(groups, over, request)));
@@ -92,8 +95,8 @@ fn together(notes: Vec<OfRow>) -> Vec<String> {
 
 /// What the figures over the clients mean, if there are any.
 fn of_clients(request: &Request, on: &str, wording: &Wording) -> Vec<String> {
-    let mut figures = vec![request.metric.as_str()];
-    if request.best.is_some() && on != request.metric {
+    let mut figures: Vec<&str> = request.figures().map(String::as_str).collect();
+    if request.best.is_some() && !figures.contains(&on) {
         figures.push(on);
     }
     let say = |name: &&str| {

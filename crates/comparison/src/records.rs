@@ -48,6 +48,12 @@ fn record(row: &Row, table: &Table) -> Map<String, Value> {
         record.insert(name.clone(), plain);
     }
     match &row.outcome {
+        Outcome::Figure(estimate) if !request.also.is_empty() => {
+            let estimates = [*estimate].into_iter().chain(row.also.iter().copied());
+            for (figure, estimate) in request.figures().zip(estimates) {
+                put_estimate(&mut record, &format!("{figure}_"), estimate.as_ref());
+            }
+        }
         Outcome::Figure(estimate) => {
             record.insert("metric".to_owned(), request.metric.clone().into());
             put_estimate(&mut record, "", estimate.as_ref());

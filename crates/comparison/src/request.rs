@@ -22,6 +22,8 @@ pub struct Request {
     pub at: At,
     /// The figure to show.
     pub metric: String,
+    /// Further figures to show beside it.
+    pub also: Vec<String>,
     /// A setting of `by` and its value: each row is compared with the row that has this value and the same other
     /// settings. Settings of this one, such as the keys of a method, may be absent there.
     pub compare: Option<(String, String)>,
@@ -32,6 +34,11 @@ pub struct Request {
 }
 
 impl Request {
+    /// All figures to show, in their order.
+    pub fn figures(&self) -> impl Iterator<Item = &String> {
+        [&self.metric].into_iter().chain(&self.also)
+    }
+
     /// The last test accuracy over the seeds.
     pub(crate) fn over_seeds() -> Self {
         Self {
@@ -42,6 +49,7 @@ impl Request {
             on: None,
             at: At::Last,
             metric: "test_accuracy".to_owned(),
+            also: Vec::new(),
             compare: None,
             across: None,
             words: Vec::new(),

@@ -19,6 +19,7 @@ use crate::naming::{Known, Wording};
 use crate::notes::notes;
 use crate::only::Chosen;
 use crate::request::Request;
+use crate::several::expect_several;
 
 /// Rows about runs.
 #[derive(Clone, Debug)]
@@ -48,6 +49,8 @@ pub struct Row {
     pub settings: Vec<Value>,
     /// What was measured.
     pub outcome: Outcome,
+    /// The further figures of the request, in their order.
+    pub also: Vec<Option<Estimate>>,
     /// The place of the row that it is compared with; its own, if others are compared with it.
     pub baseline: Option<usize>,
     /// This row less the row compared with, over what both have.
@@ -117,11 +120,7 @@ impl Table {
     /// # Errors
     /// [`TableError`]: a name that stands for nothing or for several things, or runs that are not repetitions.
     pub fn of(runs: &[RecordedRun], request: Request) -> Result<Self, TableError> {
-        let wanted: Vec<String> = [&request.metric]
-            .into_iter()
-            .chain(&request.on)
-            .cloned()
-            .collect();
+        let wanted: Vec<String> = request.figures().chain(&request.on).cloned().collect();
         let judged = runs.iter().map(|run| Judged::of(run, &wanted));
         Self::about(judged.collect::<Result<_, _>>()?, request)
     }
@@ -137,11 +136,14 @@ impl Table {
                 written: request.over,
             });
         }
-        expect_figure(&request.metric, runs)?;
+        for figure in request.figures() {
+            expect_figure(figure, runs)?;
+        }
         let on = &deciding(request.on.as_deref(), &request.metric, runs);
         expect_figure(on, runs)?;
         expect_place(&request, runs)?;
         expect_across(&request)?;
+        expect_several(&request)?;
         let mut candidates = Group::all(runs, &names)?;
         let wording = wording(&chosen, &names, on, &request)?;
         for group in &mut candidates {
@@ -164,6 +166,22 @@ impl Table {
 }
 
 impl Table {
+    /// The words for the settings of the rows.
+    pub(crate) fn setting_titles(&self) -> Vec<String> {
+        let settings = self.request.by.iter().chain(&self.request.best);
+        let titles = settings.map(|name| self.wording.name(name).to_owned());
+        titles.collect()
+    }
+
+    /// The places of the rows that differ from `row` in the last setting only, its own among them.
+    pub(crate) fn rivals(&self, row: &Row) -> Vec<usize> {
+        let above = |row: &Row| row.keys.split_last().map(|(_, above)| above.to_vec());
+        let places = 0..self.rows.len();
+        places
+            .filter(|place| above(&self.rows[*place]) == above(row))
+            .collect()
+    }
+
     /// The value of `best`, the setting that was chosen, for each row: where rows do not show it.
     pub(crate) fn taken(&self, best: &str) -> String {
         let rows = self.rows.iter();
@@ -179,8 +197,7 @@ fn wording(
     on: &str,
     request: &Request,
 ) -> Result<Wording, TableError> {
-    let figures = [request.metric.as_str(), on];
-    let figures = figures.map(str::to_owned).into_iter();
+    let figures = request.figures().cloned().chain([on.to_owned()]);
     let settings = names.by.iter().chain(&names.best);
     let settings: Vec<&Name> = settings.chain([&names.over]).collect();
     Wording::of(&request.words, &Known::of(figures, &settings, &chosen.all))
@@ -225,7 +242,9 @@ fn row(group: &Group<'_>, names: &Names, request: &Request) -> Row {
         At::Target(target) => Outcome::Target(reaching(&group.runs, &request.metric, target)),
         _ => Outcome::Figure(group.estimate(&names.over, &request.metric, &request.at)),
     };
+    let figure = |name: &String| group.estimate(&names.over, name, &request.at);
     Row {
+        also: request.also.iter().map(figure).collect(),
         keys: group.keys.clone(),
         chosen: group.chosen.clone(),
         settings: settings.map(Option::unwrap_or_default).collect(),

@@ -1,13 +1,15 @@
 //! How long a round would take on a described network: links, computing speeds, and a clock that reads a round's traffic.
 //!
-//! A method reports its round as ordered phases of computing and of messages ([`meshfold_algorithms::Traffic`]). A barrier
-//! stands between phases: a phase lasts as long as its slowest client, node or edge, and a round is the sum of its phases.
+//! A method reports its round as ordered phases of computing and of messages ([`meshfold_algorithms::Traffic`]). Between phases all wait
+//! for the slowest client, node or edge, so that a round is the sum of its phases; or each node waits for those alone who send to it
+//! ([`Barrier`]).
 //!
 //! A new kind of link is one file below `network/`, its `mod` line here, and a variant with its match arms in `link_model.rs`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod barrier;
 mod clock;
 mod compute;
 mod directed_edges;
@@ -18,14 +20,17 @@ mod fixed;
 mod latency;
 mod link_model;
 mod load;
+mod local_barrier;
 mod moment;
 mod node_capacitated;
 mod rate_trace;
 mod redraw;
+mod simulated_time;
 mod trace;
 mod trace_file;
 mod traces;
 
+pub use barrier::Barrier;
 pub use clock::{Clock, NetworkNodes};
 pub use compute::Compute;
 pub use directed_edges::bytes_per_edge;
@@ -38,6 +43,7 @@ pub use link_model::LinkModel;
 pub use node_capacitated::{NodeCapacitated, ServerCapacity};
 pub use rate_trace::RateTrace;
 pub use redraw::Redraw;
+pub use simulated_time::SimulatedTime;
 pub use trace::LinkTrace;
 pub use traces::Traces;
 
@@ -59,6 +65,9 @@ pub struct SimulatedNetwork {
     /// How long local steps take; without it they take no time, unless `links.latency` says how long an epoch takes.
     #[serde(default)]
     pub compute: Option<Compute>,
+    /// Who waits for whom; `global` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barrier: Option<Barrier>,
 }
 
 impl SimulatedNetwork {
@@ -99,6 +108,9 @@ mod tests {
             "{links: {edge_capacitated: {bytes_per_second: {uniform: [1, 2]}}}}",
             "{links: {latency: {epoch: 1, message: 2}}}",
             "{links: {trace: {file: 4g.csv, servers: 1000}}, compute: {seconds_per_step: 0, slowdown: {fixed: 1}}}",
+            "{links: {latency: {epoch: 1, message: 2}}, barrier: local}",
+            "{links: {latency: {epoch: 1, message: 2}}, barrier: global}",
+            "{links: {fixed: {bytes_per_second: 1}}, compute: {seconds_per_step: 1, each_round: {exponential: {mean: 1}}}}",
         ] {
             let network = read(yaml).unwrap();
             let written = serde_yaml::to_string(&network).unwrap();
@@ -113,6 +125,7 @@ mod tests {
             "{links: {fixed: {}}}",
             "{links: {wired: {}}}",
             "{links: {latency: {epoch: 1, message: 2}}, speed: 3}",
+            "{links: {latency: {epoch: 1, message: 2}}, barrier: none}",
             "{links: {node_capacitated: {upload: {normal: 3}}}}",
             "{links: {node_capacitated: {upload: fast}}}",
         ] {
@@ -186,6 +199,14 @@ mod tests {
             (
                 "{links: {fixed: {bytes_per_second: 1}}, compute: {seconds_per_step: 1, slowdown: {list: [1]}}}",
                 "compute.slowdown.list",
+            ),
+            (
+                "{links: {fixed: {bytes_per_second: 1}}, compute: {seconds_per_step: 1, each_round: {list: [1, 2, 3]}}}",
+                "compute.each_round.list",
+            ),
+            (
+                "{links: {fixed: {bytes_per_second: 1}}, compute: {seconds_per_step: 1, each_round: {exponential: {mean: 0}}}}",
+                "compute.each_round.exponential.mean",
             ),
             ("{links: {trace: {file: 4g.csv}}}", "links.trace.file"),
         ] {

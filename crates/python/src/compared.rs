@@ -20,7 +20,7 @@ pub(crate) struct TableRequest {
     best: Option<String>,
     on: Option<String>,
     at: Option<String>,
-    metric: String,
+    metric: Vec<String>,
     compare: Option<(String, String)>,
     across: Option<String>,
     names: Vec<(String, String)>,
@@ -76,6 +76,7 @@ impl TableRequest {
                 "compare: a target is not compared, which not every run may reach".to_owned(),
             ));
         }
+        let mut figures = self.metric.into_iter();
         Ok(Request {
             by: self.by,
             only: chosen(self.only),
@@ -83,7 +84,8 @@ impl TableRequest {
             best: self.best,
             on: self.on,
             at,
-            metric: self.metric,
+            metric: figures.next().unwrap_or_default(),
+            also: figures.collect(),
             compare: self.compare,
             across: self.across,
             words: words(self.names),

@@ -13,7 +13,7 @@ use meshfold_experiment::{
     ExperimentSource, RunOptions, RunPlan, Selection, SharedDatasets, most_at_once, plan_on,
     run_part, warnings,
 };
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value};
@@ -258,16 +258,21 @@ pub(crate) fn run(
     }
 }
 
-/// Tells `listener` of what happened after it or a signal raised an exception, which is the one that the caller is told of.
+/// Tells `listener` of what happened after it or a signal raised an exception, which is the one that the caller is told of. Another
+/// Ctrl-C in the meantime changes nothing: the runs are ending.
 fn tell_the_rest(incoming: &Receiver<Event>, listener: &Py<PyAny>) {
     gate::attach(|py| {
         let listener = listener.bind(py);
-        let told = listener.call1((0, "stopping", py.None()));
-        let told = told.and_then(|_| tell_warnings(listener));
+        let unless_interrupted = |told: PyResult<()>| match told {
+            Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(()),
+            told => told,
+        };
+        let stopping = listener.call1((0, "stopping", py.None())).map(|_| ());
+        let told = unless_interrupted(stopping);
+        let told = told.and_then(|()| unless_interrupted(tell_warnings(listener)));
         let told = told.and_then(|()| {
-            incoming
-                .try_iter()
-                .try_for_each(|event| event.tell(listener))
+            let mut events = incoming.try_iter();
+            events.try_for_each(|event| unless_interrupted(event.tell(listener)))
         });
         if let Err(error) = told {
             error.write_unraisable(py, Some(listener));

@@ -32,6 +32,7 @@ def said(program: str, *arguments: str) -> str:
         ([], {}),
         (["--metric", "test_loss"], {"metric": "test_loss"}),
         (["--metric", "test_accuracy.worst10"], {"metric": "test_accuracy.worst10"}),
+        (["--metric", "test_accuracy,bytes_total"], {"metric": ["test_accuracy", "bytes_total"]}),
         (["--at", "round=3"], {"at": {"round": 3}}),
         (["--at", "target=0.3"], {"at": {"target": 0.3}}),
         (["--compare", "topology=ring"], {"compare": {"topology": "ring"}}),
@@ -60,7 +61,7 @@ def test_a_table_of_some_runs_is_of_these(runs: mf.Runs) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda runs: runs.table("topolgy"), "no setting is called `topolgy`, did you mean `topology`?; the runs differ in:"),
+        (lambda runs: runs.table("topolgy"), "no setting is called `topolgy` (did you mean `topology`?); the runs differ in:"),
         (lambda runs: runs.table(), "differ in topology"),
         (lambda runs: runs.table("topology", metric="acuracy"), "no figure is called `acuracy`"),
         (lambda runs: runs.table("topology", at={"rounds": 3}), "at: found rounds=3, needed round=, steps="),

@@ -98,3 +98,26 @@ def test_a_method_called_as_a_published_one_is_not_told(experiment: Experiment) 
 
     assert _own.METHODS["choco_sgd"] is ChocoSgd
     assert told(experiment, "choco_sgd") == []
+
+
+def test_a_method_that_goes_by_edges_alone_is_told_of_weights_and_of_nothing_that_they_do(experiment: Experiment) -> None:
+    class ByWeights(mf.Method):
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            round.train(models)
+
+    class ByEdges(ByWeights):
+        mixes_by_weights = False
+
+    def told(name: str, **keys: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            mf.plan({**with_algorithm(experiment, name), "sweep": None, "topology": "star", **keys})
+        return [str(warning.message) for warning in caught]
+
+    negative = "the weights give a client as little as"
+    assert any(negative in words for words in told("by_weights", weights="laplacian"))
+    (words,) = told("by_edges", weights="laplacian")
+    assert "`weights` changes nothing: by_edges averages models in its own way" in words
+    assert told("by_edges") == []
+    with pytest.raises(TypeError, match="Wrong.mixes_by_weights is 1, needed true or false"):
+        type("Wrong", (mf.Method,), {"mixes_by_weights": 1})

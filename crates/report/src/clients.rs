@@ -163,6 +163,9 @@ fn curves(run: &RecordedRun) -> Result<Option<Curves>, ResultsError> {
         return Ok(None);
     }
     let scores = run.client_scores()?;
+    if scores.iter().any(|score| score.client().is_none()) {
+        return Ok(None);
+    }
     let rounds: Vec<i64> = scores
         .iter()
         .map(|score| score.round)

@@ -79,6 +79,12 @@ fn an_own_overlay_takes_turns() {
 }
 
 #[test]
+fn slow_clients_are_waited_for() {
+    let (page, sandbox) = opened("slow-clients");
+    carry_out(&page.steps(), &sandbox);
+}
+
+#[test]
 fn a_rate_is_chosen_after_an_interruption() {
     let (page, sandbox) = opened("choose-a-rate");
     let steps = page.steps();

@@ -46,6 +46,48 @@ fn figures_that_do_not_say_how_good_a_model_is_choose_nothing() {
     assert!(of("test_loss").contains("best mean of test_loss over seed (chosen by test loss"));
 }
 
+/// Each figure has the mean of a table of its own, of the runs that the first one chose.
+#[test]
+fn several_figures_are_of_the_same_runs() {
+    let (sandbox, _) = table::finished();
+    let rows = |options: &str| {
+        let line = format!("table runs/tiny --by topology --format json {options}");
+        sandbox.says(&line).ended_with(0).json()
+    };
+    let figures = ["test_loss", "test_accuracy", "consensus_distance"];
+    let together = rows(&format!(
+        "--best learning_rate --metric {}",
+        figures.join(",")
+    ));
+    assert_eq!(together.len(), 2);
+    for row in &together {
+        let only = format!(
+            "--only topology={} --only learning_rate={}",
+            row["topology"].as_str().unwrap(),
+            row["learning_rate"]
+        );
+        for figure in figures {
+            let alone = rows(&format!("{only} --metric {figure}"));
+            for part in ["n", "mean", "sd", "low", "high"] {
+                assert_eq!(
+                    row[format!("{figure}_{part}")],
+                    alone[0][part],
+                    "{figure} {part}"
+                );
+            }
+        }
+    }
+    let line = "table runs/tiny --by topology,learning_rate --metric test_accuracy,bytes_total --format markdown";
+    let shown = sandbox.says(line).ended_with(0).out;
+    let titles = "| topology | learning_rate | n | test_accuracy | bytes_total, ";
+    assert!(shown.starts_with(titles), "{shown}");
+    let refused = sandbox
+        .says("table runs/tiny --by topology --metric test_accuracy,test_loss --at target=0.5")
+        .ended_with(2);
+    let needed = "several figures in --metric do not go with --at target=; name one figure";
+    assert!(refused.err.contains(needed), "{}", refused.err);
+}
+
 #[test]
 fn a_setting_that_is_named_twice_is_refused() {
     let (sandbox, _) = table::finished();
@@ -66,12 +108,12 @@ fn a_setting_that_is_named_twice_is_refused() {
         );
     }
     let refused = sandbox.says("table runs/tiny --by topolgy").ended_with(2);
-    let hint = "no setting is called `topolgy`, did you mean `topology`?";
+    let hint = "no setting is called `topolgy` (did you mean `topology`?)";
     assert!(refused.err.contains(hint), "{}", refused.err);
     let refused = sandbox
         .says("table runs/tiny --by topology,learning_rate --metric test_acuracy")
         .ended_with(2);
-    let hint = "no figure is called `test_acuracy`, did you mean `test_accuracy";
+    let hint = "no figure is called `test_acuracy` (did you mean `test_accuracy";
     assert!(refused.err.contains(hint), "{}", refused.err);
     let refused = sandbox
         .says("table runs/tiny --by topology,learning_rate -o table.xlsx")

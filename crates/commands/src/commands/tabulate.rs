@@ -22,6 +22,7 @@ of the worst 10 % of them. Of accuracies more is better, of how far they spread 
 Examples:
   meshfold table runs/first --by topology
   meshfold table runs/first --by topology,algorithm --best learning_rate --compare algorithm=dsgd
+  meshfold table runs/first --by algorithm --metric test_accuracy,test_loss,bytes_total
   meshfold table runs/first --by algorithm,partition --across partition -o table.tex
   meshfold table runs/first --by topology --at target=0.95 --format latex -o table.tex")]
 pub(crate) struct TableArguments {
@@ -48,9 +49,14 @@ pub(crate) struct TableArguments {
     /// or target=, to show at which evaluation the metric first reached it [default: the last evaluation]
     #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
-    /// The figure to show
-    #[arg(long, value_name = "FIGURE", default_value = "test_accuracy")]
-    metric: String,
+    /// The figure to show, or several side by side
+    #[arg(
+        long,
+        value_name = "FIGURE,...",
+        value_delimiter = ',',
+        default_value = "test_accuracy"
+    )]
+    metric: Vec<String>,
     /// Compare each row with the one that has this value, over the same seeds
     #[arg(long, value_name = "SETTING=VALUE", value_parser = setting)]
     compare: Option<Baseline>,
@@ -113,6 +119,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     let format = format(arguments)?;
     let gathered = Gathered::of(&arguments.folders)?;
     let baseline = arguments.compare.as_ref();
+    let mut figures = arguments.metric.iter().cloned();
     let request = Request {
         by: arguments.by.clone(),
         only: arguments.only.clone(),
@@ -120,7 +127,8 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
         best: arguments.best.clone(),
         on: arguments.on.clone(),
         at,
-        metric: arguments.metric.clone(),
+        metric: figures.next().unwrap_or_default(),
+        also: figures.collect(),
         compare: baseline.map(|baseline| (baseline.setting.clone(), baseline.value.clone())),
         across: arguments.across.clone(),
         words: arguments.name.clone(),

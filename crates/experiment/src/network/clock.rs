@@ -1,27 +1,36 @@
 //! The simulated time of a round.
 
+use std::borrow::Cow;
+
 use meshfold_algorithms::{Phase, Traffic};
 use meshfold_topology::Overlay;
 
-use super::SimulatedNetwork;
+use super::barrier::Barrier;
+use super::compute::in_round;
+use super::distribution::Distribution;
 use super::error::NetworkError;
 use super::link_model::LinkModel;
 use super::moment::Moment;
+use super::simulated_time::SimulatedTime;
+use super::{SimulatedNetwork, local_barrier};
 
 /// Reads from the traffic of a round how long it would take.
 ///
-/// A barrier stands between phases: each lasts as long as its slowest client, node or edge, and a round is their sum. The local steps of
-/// walks have no barrier: they last as long as the slowest walk. Where a deadline has cut somebody off, all wait for it after their last
-/// local steps.
+/// With a global barrier each phase lasts as long as its slowest client, node or edge, and a round is their sum. The local steps of walks
+/// have no barrier: they last as long as the slowest walk. Where a deadline has cut somebody off, all wait for it after their last local
+/// steps. With a local barrier see [`Barrier`].
 ///
-/// A clock has no state: the seconds of a round follow from its traffic, its number and when it begins, so that a run
-/// that goes on from a checkpoint needs no more than the seconds so far.
+/// A clock has no state: a run that goes on from a checkpoint needs no more than the [`SimulatedTime`] so far.
 #[derive(Clone, Debug)]
 pub struct Clock {
     links: LinkModel,
-    /// Seconds of a local step of each client, `[N]`.
+    /// Seconds of a local step of each client, `[N]`, without the factor of a round.
     seconds_per_step: Vec<f64>,
+    /// The factor that is drawn for each client and round.
+    each_round: Option<Distribution>,
     clients: usize,
+    servers: usize,
+    barrier: Barrier,
     seed: u64,
     /// When local work is cut off, if it is.
     deadline_seconds: Option<f64>,
@@ -58,7 +67,13 @@ impl Clock {
         Ok(Self {
             links: network.links.clone(),
             seconds_per_step,
+            each_round: network
+                .compute
+                .as_ref()
+                .and_then(|compute| compute.each_round.clone()),
             clients,
+            servers: population.servers,
+            barrier: network.barrier.unwrap_or_default(),
             seed,
             deadline_seconds: None,
         })
@@ -91,17 +106,61 @@ impl Clock {
         }
     }
 
-    /// Seconds of round `round`, 1-based, that begins `start_seconds` after the start of the run.
+    /// Moves `time` to the end of round `round`, 1-based.
     ///
-    /// `overlay` is the graph of the exchanges among all neighbours; only links that differ from edge to edge need it.
+    /// `overlay` is the graph of the exchanges among all neighbours; only links that differ from edge to edge and a local barrier need it.
     ///
     /// # Errors
     /// [`NetworkError::OverlayNeeded`], [`NetworkError::Degree`] or [`NetworkError::TraceEdge`] if the messages go over other
     /// edges than the links know.
     ///
     /// # Complexity
-    /// O(nodes + messages) with links by node, O(edges + messages log messages) with links by edge.
-    pub fn seconds(
+    /// O(nodes + messages) with links by node, O(edges + messages log messages) with links by edge or a local barrier.
+    pub fn advance(
+        &self,
+        time: &mut SimulatedTime,
+        traffic: &Traffic,
+        overlay: Option<&Overlay>,
+        round: usize,
+    ) -> Result<(), NetworkError> {
+        if self.barrier == Barrier::Global {
+            time.seconds += self.seconds(traffic, overlay, round, time.seconds)?;
+            return Ok(());
+        }
+        time.nodes.resize(self.clients + self.servers, 0.0);
+        local_barrier::advance(
+            &mut time.nodes,
+            traffic,
+            &self.links,
+            &self.moment(overlay, round, time.seconds),
+            &self.step_seconds(round),
+            self.deadline_seconds
+                .filter(|_| traffic.lasts_until_deadline()),
+        )?;
+        time.seconds = time.nodes.iter().copied().fold(time.seconds, f64::max);
+        Ok(())
+    }
+
+    /// How many nodes have a time of their own: all with a local barrier, else none.
+    pub(crate) fn timed_nodes(&self) -> usize {
+        match self.barrier {
+            Barrier::Global => 0,
+            Barrier::Local => self.clients + self.servers,
+        }
+    }
+
+    fn moment<'a>(&self, overlay: Option<&'a Overlay>, round: usize, seconds: f64) -> Moment<'a> {
+        Moment {
+            clients: self.clients,
+            seed: self.seed,
+            round: round as u64,
+            seconds,
+            overlay,
+        }
+    }
+
+    /// Seconds of a round that begins `start_seconds` after the start of the run and ends for all at the same time.
+    fn seconds(
         &self,
         traffic: &Traffic,
         overlay: Option<&Overlay>,
@@ -114,19 +173,16 @@ impl Clock {
             true => self.deadline_seconds.unwrap_or(0.0),
             false => 0.0,
         };
+        let step_seconds = self.step_seconds(round);
         let (mut seconds, mut worked, mut walks) = (0.0, 0.0, Vec::new());
         for (at, phase) in traffic.phases().iter().enumerate() {
             let spent = match phase {
-                Phase::Compute { steps } => self.compute_seconds(steps),
-                Phase::Visits { clients, steps } => self.visit_seconds(clients, steps, &mut walks),
+                Phase::Compute { steps } => longest(work_seconds(steps, &step_seconds)),
+                Phase::Visits { clients, steps } => {
+                    visit_seconds(clients, steps, &step_seconds, &mut walks)
+                }
                 Phase::Exchange(exchange) => {
-                    let moment = Moment {
-                        clients: self.clients,
-                        seed: self.seed,
-                        round: round as u64,
-                        seconds: start_seconds + seconds,
-                        overlay,
-                    };
+                    let moment = self.moment(overlay, round, start_seconds + seconds);
                     seconds += self.links.seconds(exchange, &moment)?;
                     continue;
                 }
@@ -140,40 +196,53 @@ impl Clock {
         Ok(seconds)
     }
 
-    /// The share of `deadline_seconds` that a local step of each client takes, `[N]`.
-    pub fn step_shares(&self, deadline_seconds: f64) -> Vec<f64> {
+    /// The share of `deadline_seconds` that a local step of each client takes in round `round`, `[N]`.
+    pub(crate) fn step_shares(&self, deadline_seconds: f64, round: usize) -> Vec<f64> {
         let share = |seconds| seconds / deadline_seconds;
-        self.seconds_per_step.iter().map(share).collect()
+        self.step_seconds(round).iter().map(share).collect()
+    }
+
+    /// Whether a client is not as fast in each round.
+    pub(crate) fn varies(&self) -> bool {
+        self.each_round.is_some()
     }
 
     /// Seconds that the client needs for its entry of `steps`, `[N]`, which has done so first.
     pub(crate) fn fastest_seconds(&self, steps: &[u32]) -> f64 {
-        steps
-            .iter()
-            .zip(&self.seconds_per_step)
-            .map(|(steps, seconds)| f64::from(*steps) * seconds)
-            .fold(f64::INFINITY, f64::min)
+        work_seconds(steps, &self.seconds_per_step).fold(f64::INFINITY, f64::min)
     }
 
-    /// By how much the longest of the walks grows with these visits; `walks` has the seconds of each so far.
-    fn visit_seconds(&self, clients: &[u32], steps: &[u32], walks: &mut Vec<f64>) -> f64 {
-        walks.resize(clients.len().max(walks.len()), 0.0);
-        let longest = |walks: &[f64]| walks.iter().copied().fold(0.0, f64::max);
-        let before = longest(walks);
-        for ((walk, client), steps) in walks.iter_mut().zip(clients).zip(steps) {
-            *walk += f64::from(*steps) * self.seconds_per_step[*client as usize];
-        }
-        longest(walks) - before
+    /// Seconds of a local step of each client in round `round`, `[N]`.
+    fn step_seconds(&self, round: usize) -> Cow<'_, [f64]> {
+        let each_round = self.each_round.as_ref();
+        in_round(&self.seconds_per_step, each_round, self.seed, round as u64)
     }
+}
 
-    /// Seconds until the slowest client has done its steps.
-    fn compute_seconds(&self, steps: &[u32]) -> f64 {
-        steps
-            .iter()
-            .zip(&self.seconds_per_step)
-            .map(|(steps, seconds)| f64::from(*steps) * seconds)
-            .fold(0.0, f64::max)
+/// Seconds that each client needs for its entry of `steps`.
+fn work_seconds(steps: &[u32], step_seconds: &[f64]) -> impl Iterator<Item = f64> {
+    let each = steps.iter().zip(step_seconds);
+    each.map(|(steps, seconds)| f64::from(*steps) * seconds)
+}
+
+/// The longest of some seconds, 0 if there are none.
+fn longest(seconds: impl IntoIterator<Item = f64>) -> f64 {
+    seconds.into_iter().fold(0.0, f64::max)
+}
+
+/// By how much the longest of the walks grows with these visits; `walks` has the seconds of each so far.
+fn visit_seconds(
+    clients: &[u32],
+    steps: &[u32],
+    step_seconds: &[f64],
+    walks: &mut Vec<f64>,
+) -> f64 {
+    walks.resize(clients.len().max(walks.len()), 0.0);
+    let before = longest(walks.iter().copied());
+    for ((walk, client), steps) in walks.iter_mut().zip(clients).zip(steps) {
+        *walk += f64::from(*steps) * step_seconds[*client as usize];
     }
+    longest(walks.iter().copied()) - before
 }
 
 #[cfg(test)]
@@ -197,6 +266,7 @@ mod tests {
                 latency_seconds: 0.5,
             }),
             compute,
+            barrier: None,
         }
     }
 
@@ -209,7 +279,7 @@ mod tests {
     }
 
     fn in_time(clock: &Clock, deadline_seconds: f64) -> Vec<u32> {
-        let shares = clock.step_shares(deadline_seconds).into_iter();
+        let shares = clock.step_shares(deadline_seconds, 1).into_iter();
         shares.map(meshfold_algorithms::steps_in_time).collect()
     }
 
@@ -218,6 +288,7 @@ mod tests {
         let compute = Compute {
             seconds_per_step: 0.1,
             slowdown: Distribution::List(vec![1.0, 4.0, 7.0]),
+            each_round: None,
         };
         let clock = Clock::new(&fixed(Some(compute)), &population(3, 0), 1).unwrap();
         // 5 steps of 0.4 s, 200 bytes at 100 B/s after 0.5 s, one step of 0.7 s.
@@ -230,6 +301,7 @@ mod tests {
         let compute = Compute {
             seconds_per_step: 1.0,
             slowdown: Distribution::List(slowdown.to_vec()),
+            each_round: None,
         };
         Clock::new(&fixed(Some(compute)), &population(slowdown.len(), 0), 1).unwrap()
     }
@@ -282,6 +354,7 @@ mod tests {
                 message: 2.0,
             }),
             compute: None,
+            barrier: None,
         };
         let clock = Clock::new(&network, &population(4, 1), 1).unwrap();
         let message = |from, to| Message { from, to, bytes: 8 };
@@ -322,7 +395,9 @@ mod tests {
             compute: Some(Compute {
                 seconds_per_step: 1.0,
                 slowdown: Distribution::Fixed(1.0),
+                each_round: None,
             }),
+            barrier: None,
         };
         let clock = Clock::new(&network, &population(2, 0), 1).unwrap();
         let mut traffic = Traffic::default();
@@ -350,5 +425,20 @@ mod tests {
         assert_eq!(seconds(1, 5), seconds(1, 5));
         assert_ne!(seconds(1, 5), seconds(1, 6));
         assert_ne!(seconds(1, 5), seconds(2, 5));
+    }
+
+    /// Steps take another time in each round, and only those that a round has for a client are in time.
+    #[test]
+    fn factors_of_a_round_lengthen_its_steps() {
+        let yaml = "{links: {fixed: {bytes_per_second: 1}}, compute: {seconds_per_step: 2, each_round: {lognormal: {sigma: 1}}}}";
+        let network: SimulatedNetwork = serde_yaml::from_str(yaml).unwrap();
+        let clock = Clock::new(&network, &population(3, 0), 1).unwrap();
+        let shares = clock.step_shares(10.0, 7);
+        let mut traffic = Traffic::default();
+        traffic.compute(vec![5, 0, 0]);
+        let seconds = clock.seconds(&traffic, None, 7, 0.0).unwrap();
+        assert!((seconds - 5.0 * 10.0 * shares[0]).abs() < 1e-12);
+        assert_ne!(shares, clock.step_shares(10.0, 8));
+        assert!(clock.varies());
     }
 }

@@ -4,7 +4,7 @@ use meshfold_algorithms::Exchange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::directed_edges::directed_edges;
+use super::directed_edges::{Edge, directed_edges};
 use super::distribution::Distribution;
 use super::error::NetworkError;
 use super::load::is_silent;
@@ -63,6 +63,13 @@ impl EdgeCapacitated {
         }
         let seconds = seconds_over_edges(&self.bytes_per_second, self.redraw, exchange, moment)?;
         Ok(self.latency_seconds + seconds)
+    }
+
+    /// Seconds that `bytes` take over an edge.
+    pub(super) fn delay(&self, edge: Edge, bytes: u64, moment: &Moment<'_>) -> f64 {
+        let round = moment.drawn_in(self.redraw);
+        self.latency_seconds
+            + bytes as f64 / draw_edge(&self.bytes_per_second, edge, moment.seed, round)
     }
 }
 

@@ -63,8 +63,10 @@ pub enum NetworkError {
         /// Receiving node.
         to: u32,
     },
-    /// Every edge has a bandwidth of its own, but which edges there are is not known.
-    #[error("links with a bandwidth per edge need the overlay of an exchange among all neighbours")]
+    /// Edges count one by one, but which edges there are is not known.
+    #[error(
+        "links with a bandwidth per edge and `barrier: local` need the overlay of an exchange among all neighbours"
+    )]
     OverlayNeeded,
     /// An exchange among all neighbours that does not go over the overlay.
     #[error("node {node} has {found} neighbours in an exchange, but {needed} in the overlay")]

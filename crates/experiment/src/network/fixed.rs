@@ -4,6 +4,7 @@ use meshfold_algorithms::Exchange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::directed_edges::Edge;
 use super::error::NetworkError;
 use super::load::{Load, is_silent};
 
@@ -51,6 +52,15 @@ impl Fixed {
             .map(|(_, sent, received)| sent.max(received))
             .max();
         self.latency_seconds + most.unwrap_or(0) as f64 / self.bytes_per_second
+    }
+
+    /// Seconds that the message over an edge takes, beside the others of `exchange`.
+    pub(super) fn delays(&self, exchange: &Exchange) -> impl Fn(Edge) -> f64 + use<> {
+        let (load, links) = (Load::of(exchange), *self);
+        move |(from, to)| {
+            let bytes = load.sent[from as usize].max(load.received[to as usize]);
+            links.latency_seconds + bytes as f64 / links.bytes_per_second
+        }
     }
 }
 

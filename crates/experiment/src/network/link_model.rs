@@ -4,6 +4,7 @@ use meshfold_algorithms::Exchange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::directed_edges::Edge;
 use super::edge_capacitated::EdgeCapacitated;
 use super::error::NetworkError;
 use super::fixed::Fixed;
@@ -11,6 +12,9 @@ use super::latency::Latency;
 use super::moment::Moment;
 use super::node_capacitated::NodeCapacitated;
 use super::trace::LinkTrace;
+
+/// Seconds that bytes take over an edge from a time on, in seconds since the start of the run.
+pub(super) type Delays<'a> = Box<dyn Fn(Edge, u64, f64) -> Result<f64, NetworkError> + 'a>;
 
 /// The links that can be asked for by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +57,26 @@ impl LinkModel {
             Self::EdgeCapacitated(capacities) => capacities.seconds(exchange, moment),
             Self::Latency(latency) => Ok(latency.seconds(exchange)),
             Self::Trace(trace) => trace.seconds(exchange, moment),
+        }
+    }
+
+    /// The seconds of each message of `exchange` by itself, beside the others that share its nodes. The longest of messages that set out
+    /// at the same time has those of the whole exchange.
+    pub(super) fn delays<'a>(&'a self, exchange: &Exchange, moment: &'a Moment<'a>) -> Delays<'a> {
+        match self {
+            Self::Fixed(fixed) => {
+                let delays = fixed.delays(exchange);
+                Box::new(move |edge, _, _| Ok(delays(edge)))
+            }
+            Self::NodeCapacitated(capacities) => {
+                let delays = capacities.delays(exchange, moment);
+                Box::new(move |edge, bytes, _| Ok(delays(edge, bytes)))
+            }
+            Self::EdgeCapacitated(capacities) => {
+                Box::new(move |edge, bytes, _| Ok(capacities.delay(edge, bytes, moment)))
+            }
+            Self::Latency(latency) => Box::new(|_, _, _| Ok(latency.message)),
+            Self::Trace(trace) => Box::new(trace.delays(exchange, moment)),
         }
     }
 }

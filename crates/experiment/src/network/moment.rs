@@ -52,6 +52,7 @@ pub(super) enum Drawn {
     ServerToClients = 3,
     ServerToServers = 4,
     Edge = 5,
+    StepOfRound = 6,
 }
 
 /// The number of `index` in `distribution`, drawn in `round`, 0 for a draw that stays.

@@ -4,11 +4,12 @@ use meshfold_algorithms::{Exchange, Message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::directed_edges::Edge;
 use super::distribution::Distribution;
 use super::edge_capacitated::seconds_over_edges;
 use super::error::NetworkError;
 use super::load::{Load, crosses, is_silent};
-use super::moment::{Drawn, Moment, draw};
+use super::moment::{Drawn, Moment, draw, draw_edge};
 use super::redraw::Redraw;
 
 /// Every node has a capacity of its own, which its messages share.
@@ -129,6 +130,41 @@ impl NodeCapacitated {
             (None, _) => 0.0,
         };
         Ok(self.latency_seconds + at_nodes.max(over_edges))
+    }
+
+    /// Seconds that bytes take over an edge, beside the other messages of `exchange`.
+    pub(super) fn delays<'a>(
+        &'a self,
+        exchange: &Exchange,
+        moment: &'a Moment<'a>,
+    ) -> impl Fn(Edge, u64) -> f64 + use<'a> {
+        let (peers, mixed) = match exchange {
+            Exchange::Neighbours { .. } => (Load::of(exchange), Load::default()),
+            Exchange::Messages(messages) => {
+                let among_peers = |message: &&Message| is_among_peers(message, moment);
+                let peers = messages.iter().filter(among_peers);
+                let mixed = messages.iter().filter(|message| !among_peers(message));
+                (Load::of_messages(peers), Load::of_messages(mixed))
+            }
+        };
+        let round = moment.drawn_in(self.redraw);
+        move |(from, to), bytes| {
+            let is_mixed = moment.is_server(from) != moment.is_server(to);
+            let load = if is_mixed { &mixed } else { &peers };
+            let up = load.sent[from as usize] as f64
+                / self.capacity(from, is_mixed, Direction::Send, moment);
+            let down = load.received[to as usize] as f64
+                / self.capacity(to, is_mixed, Direction::Receive, moment);
+            let seconds = match &self.edges {
+                _ if is_mixed => up + down,
+                Some(edges) => {
+                    let edge = bytes as f64 / draw_edge(edges, (from, to), moment.seed, round);
+                    up.max(down).max(edge)
+                }
+                None => up.max(down),
+            };
+            self.latency_seconds + seconds
+        }
     }
 
     fn seconds_among_peers(&self, load: &Load, moment: &Moment<'_>) -> f64 {

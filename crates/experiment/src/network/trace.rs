@@ -8,7 +8,7 @@ use meshfold_algorithms::Exchange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::directed_edges::directed_edges;
+use super::directed_edges::{Edge, directed_edges};
 use super::error::NetworkError;
 use super::load::{Load, is_silent};
 use super::moment::Moment;
@@ -191,15 +191,47 @@ impl LinkTrace {
             traces => Load::of(exchange)
                 .nodes()
                 .map(|(node, sent, received)| {
-                    let bytes = sent.max(received);
-                    match traces.of_node(node, moment) {
-                        Some(trace) => trace.seconds(bytes, start),
-                        None => self.servers.map_or(0.0, |rate| bytes as f64 / rate),
-                    }
+                    self.seconds_at(traces, node, sent.max(received), start, moment)
                 })
                 .fold(0.0, f64::max),
         };
         Ok(self.latency_seconds + seconds)
+    }
+
+    /// Seconds that `bytes` take over the link of a node from `start` on.
+    fn seconds_at(
+        &self,
+        traces: &Traces,
+        node: u32,
+        bytes: u64,
+        start: f64,
+        moment: &Moment<'_>,
+    ) -> f64 {
+        match traces.of_node(node, moment) {
+            Some(trace) => trace.seconds(bytes, start),
+            None => self.servers.map_or(0.0, |rate| bytes as f64 / rate),
+        }
+    }
+
+    /// Seconds that bytes take over an edge from a time on, beside the other messages of `exchange`.
+    pub(super) fn delays<'a>(
+        &'a self,
+        exchange: &Exchange,
+        moment: &'a Moment<'a>,
+    ) -> impl Fn(Edge, u64, f64) -> Result<f64, NetworkError> + use<'a> {
+        let load = Load::of(exchange);
+        move |(from, to), bytes, start| {
+            let start = start + self.latency_seconds;
+            let seconds = match self.traces()? {
+                Traces::Edges(traces) => self.of_edge(traces, (from, to))?.seconds(bytes, start),
+                traces => {
+                    let at = |node, bytes| self.seconds_at(traces, node, bytes, start, moment);
+                    let (sent, received) = (load.sent[from as usize], load.received[to as usize]);
+                    at(from, sent).max(at(to, received))
+                }
+            };
+            Ok(self.latency_seconds + seconds)
+        }
     }
 
     fn traces(&self) -> Result<&Traces, NetworkError> {

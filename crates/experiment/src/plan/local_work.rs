@@ -31,7 +31,7 @@ pub(crate) fn check(run: &Resolved<'_>, population: &Population) -> Result<(), C
 
 /// What may not be meant of a deadline: that nobody meets it, or that nobody can miss it.
 ///
-/// Walks are left out: how much one has to do depends on where it goes.
+/// Walks are left out: how much one has to do depends on where it goes. So are clients whose speed changes from round to round.
 pub(crate) fn deadline(
     run: &Resolved<'_>,
     population: &Population,
@@ -40,12 +40,12 @@ pub(crate) fn deadline(
     let config = &run.config;
     let stragglers = config.stragglers.as_ref()?;
     let (seconds, clock) = (stragglers.deadline_seconds?, clock?);
-    let shares = clock.step_shares(seconds).into_iter();
+    let shares = clock.step_shares(seconds, 1).into_iter();
     let in_time: Vec<u32> = shares.map(steps_in_time).collect();
     if in_time.iter().all(|steps| *steps == u32::MAX) {
         return Some("no client ever misses the deadline: local steps take no time".to_owned());
     }
-    if config.algorithm.profile().stragglers == StragglerUnit::Walks {
+    if clock.varies() || config.algorithm.profile().stragglers == StragglerUnit::Walks {
         return None;
     }
     let training = config.algorithm.training();

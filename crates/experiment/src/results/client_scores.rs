@@ -8,7 +8,9 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
 use parquet::schema::types::Type;
 
-use crate::results::client_table::{ClientScore, figure, number, parse, readable, whole};
+use crate::results::client_table::{
+    ClientScore, figure, kind, number, of_models, parse, readable, whole,
+};
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
 use crate::results::table_file::TableFile;
@@ -25,12 +27,21 @@ pub struct ClientViews {
 
 impl RecordedRun {
     /// The scores of all evaluations in the order of the file; none if the run has yet to write it. They are read when
-    /// asked for.
+    /// asked for. After the servers of an evaluation come the clients that have their models, if clients have local test sets.
     ///
     /// # Errors
     /// [`ResultsError::Read`], and [`ResultsError::Content`] for a file that is torn or has other columns.
     pub fn client_scores(&self) -> Result<Vec<ClientScore>, ResultsError> {
         self.read_clients(read_all)
+    }
+
+    /// The scores of [`client_scores`](Self::client_scores) that stand for a model each: without clients that have the models of servers.
+    ///
+    /// # Errors
+    /// Those of [`client_scores`](Self::client_scores).
+    pub fn model_scores(&self) -> Result<Vec<ClientScore>, ResultsError> {
+        let scores = self.client_scores()?.into_iter();
+        Ok(of_models(scores.map(|score| (score.kind, score)).collect()))
     }
 
     /// The names of what else was measured at each evaluation; none if the run has yet to write it.
@@ -49,8 +60,9 @@ impl RecordedRun {
         self.read_clients(read_views)
     }
 
-    /// The round and the figure of each row of [`client_scores`](Self::client_scores) in one column, such as `accuracy` or
-    /// `own_loss`; not a number where it is absent. Nothing if there is no such column, or the run has yet to write it.
+    /// The round and the figure of each row of [`client_scores`](Self::client_scores) in one column, such as `own_loss`; not a number
+    /// where it is absent. `accuracy` and `loss` are those of [`model_scores`](Self::model_scores). Nothing if there is no such column,
+    /// or the run has yet to write it.
     ///
     /// # Errors
     /// Those of [`client_scores`](Self::client_scores).
@@ -116,10 +128,15 @@ fn read_column(file: TableFile, column: &str) -> Result<Vec<(i64, f64)>> {
     {
         return Ok(Vec::new());
     }
-    let is_wanted = |field: &&Arc<Type>| field.name() == column || field.name() == "round";
+    let wanted = ["round", "kind", column];
+    let is_wanted = |field: &&Arc<Type>| wanted.contains(&field.name());
     let fields = schema.get_fields().iter().filter(is_wanted).cloned();
     let wanted = Type::group_type_builder(schema.name()).with_fields(fields.collect());
     let rows = reader.get_row_iter(Some(wanted.build()?))?;
-    let pair = |row: Row| Ok((whole(&row, "round")?, number(&row, column)?));
-    rows.map(|row| pair(row?)).collect()
+    let read = |row: Row| Ok((kind(&row)?, (whole(&row, "round")?, number(&row, column)?)));
+    let figures: Vec<_> = rows.map(|row| read(row?)).collect::<Result<_>>()?;
+    Ok(match OF_EVERY_RUN.contains(&column) {
+        true => of_models(figures),
+        false => figures.into_iter().map(|(_, figure)| figure).collect(),
+    })
 }

@@ -29,6 +29,16 @@ impl ClientScore {
     }
 }
 
+/// The rows that stand for a model each: without the clients that have the models of their servers.
+pub(super) fn of_models<T>(rows: Vec<(RowKind, T)>) -> Vec<T> {
+    let is_client = |(kind, _): &(RowKind, T)| *kind == RowKind::Client;
+    let all_are_clients = rows.iter().all(is_client);
+    let of_models = rows
+        .into_iter()
+        .filter(|row| all_are_clients || !is_client(row));
+    of_models.map(|(_, row)| row).collect()
+}
+
 /// What `read` returns; an error if the reader panics, as it does at some damaged files.
 pub(super) fn readable<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     guarded::call(read).unwrap_or_else(|| {
@@ -70,7 +80,8 @@ pub(super) fn whole(row: &Row, name: &str) -> Result<i64> {
     value.ok_or_else(|| ParquetError::General(format!("column {name} holds no whole numbers")))
 }
 
-fn kind(row: &Row) -> Result<RowKind> {
+/// What `row` stands for.
+pub(super) fn kind(row: &Row) -> Result<RowKind> {
     let kind = match column(row, "kind")? {
         Field::Str(name) => RowKind::named(name),
         _ => None,

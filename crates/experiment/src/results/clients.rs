@@ -8,6 +8,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use meshfold_algorithms::RowKind;
 use meshfold_engine::Score;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type};
 use parquet::errors::ParquetError;
@@ -36,10 +37,15 @@ const ROW_GROUP: usize = WIDTH << 18;
 /// follow as `f64`.
 const WIDTH: usize = 24;
 
+/// The bit of a row's number in the spool that tells a client that has the model of its server.
+const SERVED: u32 = 1 << 31;
+
 /// What one evaluation finds of a deployed model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RowScore {
     pub(crate) row: u32,
+    /// Whether `row` is a client that has the model of its server, where the rows of the models are servers.
+    pub(crate) is_served: bool,
     pub(crate) score: Score,
     /// The figures of further columns; not numbers where they are absent.
     pub(crate) views: Vec<f64>,
@@ -48,8 +54,9 @@ pub(crate) struct RowScore {
 impl RowScore {
     /// Appends the row of the spool after `round` rounds.
     fn write(&self, round: u32, bytes: &mut Vec<u8>) {
+        let served = if self.is_served { SERVED } else { 0 };
         bytes.extend(round.to_le_bytes());
-        bytes.extend(self.row.to_le_bytes());
+        bytes.extend((self.row | served).to_le_bytes());
         let figures = [self.score.accuracy, self.score.loss];
         for figure in figures.iter().chain(&self.views) {
             bytes.extend(figure.to_le_bytes());
@@ -70,10 +77,12 @@ impl Entry {
         let (figures, _) = bytes.as_chunks::<8>();
         let [accuracy, loss] = [figures[1], figures[2]].map(f64::from_le_bytes);
         let views = figures[3..].iter().copied().map(f64::from_le_bytes);
+        let row = u32::from_le_bytes(numbers[1]);
         Self {
             round: u32::from_le_bytes(numbers[0]),
             row: RowScore {
-                row: u32::from_le_bytes(numbers[1]),
+                row: row & !SERVED,
+                is_served: row & SERVED != 0,
                 score: Score { loss, accuracy },
                 views: views.collect(),
             },
@@ -133,7 +142,7 @@ impl ClientScores {
         self.spool.sync()
     }
 
-    /// Writes the table of all scores so far to `target`, in one step; every row is of `kind`.
+    /// Writes the table of all scores so far to `target`, in one step; every row is of `kind`, or a client that has a server's model.
     pub(crate) fn write_table(&self, target: &Path, kind: &str) -> Result<(), RunError> {
         let folder = target.parent().expect("the table lies in the run's folder");
         let written = || -> Result<(), ParquetError> {
@@ -239,7 +248,12 @@ fn write_group<W: Write + Send>(
     let losses: Vec<f64> = figures(|entry| entry.row.score.loss);
     write_column::<Int32Type, W>(&mut rows, &rounds)?;
     write_column::<Int32Type, W>(&mut rows, &numbers)?;
-    write_column::<ByteArrayType, W>(&mut rows, &vec![ByteArray::from(kind); group.len()])?;
+    let kind = |entry: &Entry| match entry.row.is_served {
+        true => RowKind::Client.name(),
+        false => kind,
+    };
+    let kinds: Vec<ByteArray> = group.iter().map(kind).map(ByteArray::from).collect();
+    write_column::<ByteArrayType, W>(&mut rows, &kinds)?;
     write_column::<DoubleType, W>(&mut rows, &accuracies)?;
     write_column::<DoubleType, W>(&mut rows, &losses)?;
     for view in 0..views {
@@ -286,6 +300,7 @@ mod tests {
     fn scores(count: u32) -> Vec<RowScore> {
         let score = |row| RowScore {
             row,
+            is_served: false,
             score: Score {
                 loss: f64::from(row) / 3.0,
                 accuracy: 1.0 / (1.0 + f64::from(row)),
@@ -379,6 +394,29 @@ mod tests {
         for (row, end) in rows[2..].iter().zip(ends) {
             assert!(row.ends_with(end), "{row}");
         }
+    }
+
+    #[test]
+    fn clients_of_servers_are_told_from_the_servers() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("clients.parquet");
+        let mut clients = opened(folder.path().join("spool"));
+        let of_server = |row: RowScore| RowScore {
+            is_served: true,
+            ..row
+        };
+        let served = scores(2).into_iter().map(of_server);
+        let rows: Vec<RowScore> = scores(1).into_iter().chain(served).collect();
+        clients.append(3, &rows).unwrap();
+        assert_eq!(clients.keep(Some(3)).unwrap(), 1);
+        clients.write_table(&target, "server").unwrap();
+        let expected = [(0, "server", 1.0), (0, "client", 1.0), (1, "client", 0.5)];
+        for (row, (number, kind, accuracy)) in table(&target).iter().zip(expected) {
+            let start =
+                format!("{{round: 3, row: {number}, kind: \"{kind}\", accuracy: {accuracy:?}, ");
+            assert!(row.starts_with(&start), "{row}");
+        }
+        assert_eq!(table(&target).len(), 3);
     }
 
     #[test]

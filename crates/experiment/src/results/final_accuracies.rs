@@ -3,7 +3,9 @@
 use parquet::errors::Result;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
-use crate::results::client_table::{ClientScore, parse, readable};
+use meshfold_algorithms::RowKind;
+
+use crate::results::client_table::{ClientScore, of_models, parse, readable};
 use crate::results::table_file::TableFile;
 
 /// The accuracy of one deployed model at the last evaluation in the file.
@@ -15,7 +17,7 @@ pub struct RowAccuracy {
     pub accuracy: f64,
 }
 
-/// Reads the rows of the last round, ascending by row. Accuracies that are not finite are left out.
+/// Reads the models of the last round, ascending by row. Accuracies that are not finite are left out.
 ///
 /// Evaluations are appended, so the file is read from its last row group backwards until an earlier round is met.
 ///
@@ -44,16 +46,18 @@ fn read_last(file: TableFile) -> Result<Vec<RowAccuracy>> {
             break;
         }
     }
+    let mut last = of_models(last);
     last.retain(|row| row.accuracy.is_finite());
     last.sort_by_key(|row| row.row);
     Ok(last)
 }
 
-fn rows_of(group: &dyn RowGroupReader) -> Result<Vec<(i64, RowAccuracy)>> {
+/// The round, the kind and the accuracy of each row.
+fn rows_of(group: &dyn RowGroupReader) -> Result<Vec<(i64, (RowKind, RowAccuracy))>> {
     let scores = group.get_row_iter(None)?.map(|row| parse(&row?));
     let pair = |score: ClientScore| {
         let (row, accuracy) = (score.row, score.accuracy);
-        (score.round, RowAccuracy { row, accuracy })
+        (score.round, (score.kind, RowAccuracy { row, accuracy }))
     };
     scores.map(|score| score.map(pair)).collect()
 }

@@ -31,6 +31,9 @@ pub(crate) struct Saved {
     pub(crate) written: [String; 2],
     /// What has been counted so far.
     pub(crate) totals: Totals,
+    /// When each node has done the last round on the simulated network, where that differs from node to node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) node_seconds: Vec<f64>,
     /// The position of each row in its examples, and its losses since the last record.
     pub(crate) learner: LearnerState,
     /// Numbers that the method keeps, by name.
@@ -294,6 +297,7 @@ mod tests {
                 bytes: 5,
                 ..Totals::default()
             },
+            node_seconds: vec![0.1 + 0.2, 3.0],
             learner: serde_json::from_str(learner).unwrap(),
             numbers: BTreeMap::new(),
             iterates: IterateWeights::default(),

@@ -41,8 +41,10 @@ pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
 pub(crate) struct ClientMeasurements {
     own: bool,
     labels: bool,
-    /// The size of the local test set of each row's client, `[R]`, if clients have any; of no row where rows are not clients.
+    /// The size of the local test set of each client, `[N]`, if clients have any.
     local_tests: Option<Vec<usize>>,
+    /// Whether row `i` is the model of client `i`.
+    is_row_of_client: bool,
     fine_tuned: bool,
     /// The label of each test example, if examples have labels.
     test_labels: Option<Vec<u16>>,
@@ -85,17 +87,15 @@ impl ClientMeasurements {
         let counted = of_training.filter(|_| own && by_label && kind == RowKind::Client);
         let held = counted.map(|labels| plan.partition.label_counts(labels, classes));
         let partition = &plan.partition;
-        let sizes = || match kind {
-            RowKind::Client => {
-                let size = |client| partition.local_test(client).len();
-                (0..partition.clients()).map(size).collect()
-            }
-            RowKind::Server | RowKind::Walker => Vec::new(),
+        let sizes = || {
+            let size = |client| partition.local_test(client).len();
+            (0..partition.clients()).map(size).collect()
         };
         Self {
             own,
             labels,
             local_tests: partition.has_local_tests().then(sizes),
+            is_row_of_client: kind == RowKind::Client,
             fine_tuned: plan.config.evaluate.fine_tune.is_some(),
             test_labels: by_label.then(|| of_test.to_vec()),
             held: held.unwrap_or_default(),
@@ -133,17 +133,8 @@ impl ClientMeasurements {
                         .map(|accuracies| accuracies[row].unwrap_or(f64::NAN)),
                 );
             }
-            if let Some(sizes) = &self.local_tests {
-                let size = sizes.get(row).copied();
-                let scores = own.local_tests.filter(|_| size.is_some());
-                let plain = scores.and_then(|scores| scores.plain[row]);
-                figures.extend(accuracy_and_loss(plain));
-                figures.push(size.map_or(f64::NAN, |size| size as f64));
-                if self.fine_tuned {
-                    let tuned = scores.and_then(|scores| scores.fine_tuned.as_ref());
-                    figures.extend(accuracy_and_loss(tuned.and_then(|scores| scores[row])));
-                }
-            }
+            let client = self.is_row_of_client.then_some(row);
+            figures.extend(self.on_local_test(client, own.local_tests));
             if self.labels {
                 figures.extend(by_label.iter().map(|accuracies| accuracies[row]));
             }
@@ -153,6 +144,35 @@ impl ClientMeasurements {
             figures: figures.collect(),
             own_labels,
         })
+    }
+
+    /// The figures of a client that has the model of its server, in the order of the [`columns`]: those on its local test set.
+    pub(crate) fn of_served(&self, client: usize, local_tests: Option<&LocalScores>) -> Vec<f64> {
+        let absent = |columns| std::iter::repeat_n(f64::NAN, columns);
+        let own = match (self.own, &self.test_labels) {
+            (true, Some(_)) => 3,
+            (true, None) => 2,
+            (false, _) => 0,
+        };
+        let labels = if self.labels { self.classes } else { 0 };
+        let tested = self.on_local_test(Some(client), local_tests);
+        absent(own).chain(tested).chain(absent(labels)).collect()
+    }
+
+    /// The figures of a client on its local test set; absent without a client, and none if no client has such a set.
+    fn on_local_test(&self, client: Option<usize>, scores: Option<&LocalScores>) -> Vec<f64> {
+        let Some(sizes) = &self.local_tests else {
+            return Vec::new();
+        };
+        let of = |scores: &Vec<Option<Score>>| scores[client?];
+        let size = client.map_or(f64::NAN, |client| sizes[client] as f64);
+        let [accuracy, loss] = accuracy_and_loss(scores.and_then(|scores| of(&scores.plain)));
+        let mut figures = vec![accuracy, loss, size];
+        if self.fine_tuned {
+            let tuned = scores.and_then(|scores| scores.fine_tuned.as_ref());
+            figures.extend(accuracy_and_loss(tuned.and_then(of)));
+        }
+        figures
     }
 }
 

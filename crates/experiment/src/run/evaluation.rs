@@ -58,6 +58,8 @@ impl Samples {
 pub(crate) struct EvaluationResult {
     tally: Tally,
     scores: Vec<RowScore>,
+    /// Of the clients alive that have the model of a server, if they have local test sets.
+    served: Vec<RowScore>,
     validation: Option<Vec<Score>>,
     mean_model: Score,
     consensus_distance: f64,
@@ -192,6 +194,7 @@ impl Judge {
         let views = views
             .transpose()?
             .unwrap_or_else(|| Views::absent(tested.len()));
+        let served = self.served(&tested, on_local_tests.as_ref(), alive);
         let of_clients = |scores: Vec<Option<Score>>| -> Vec<Score> {
             let living = of_the_living(scores, alive);
             living.into_iter().flatten().collect()
@@ -201,10 +204,16 @@ impl Judge {
             None => (None, None),
         };
         let rows = tested.into_iter().zip(views.figures).zip(0..);
-        let rows = rows.map(|((score, views), row)| RowScore { row, score, views });
+        let rows = rows.map(|((score, views), row)| RowScore {
+            row,
+            is_served: false,
+            score,
+            views,
+        });
         Ok(EvaluationResult {
             tally: learner.tally(),
             scores: of_the_living(rows.collect(), &deployed_alive),
+            served,
             validation,
             mean_model,
             consensus_distance: models.consensus_distance(&rows_alive),
@@ -218,6 +227,29 @@ impl Judge {
                     .collect()
             }),
         })
+    }
+}
+
+impl Judge {
+    /// The clients alive that have the model of a server, which is `tested`, with their scores `on_local_tests`.
+    fn served(
+        &self,
+        tested: &[Score],
+        on_local_tests: Option<&LocalScores>,
+        alive: &[bool],
+    ) -> Vec<RowScore> {
+        let (Some(tests), Some(views)) = (&self.local_tests, &self.views) else {
+            return Vec::new();
+        };
+        let served = tests.served();
+        let served = served.filter(|(client, _)| alive[*client as usize]);
+        let score = |(client, row): (u32, usize)| RowScore {
+            row: client,
+            is_served: true,
+            score: tested[row],
+            views: views.of_served(client as usize, on_local_tests),
+        };
+        served.map(score).collect()
     }
 }
 
@@ -255,9 +287,9 @@ fn on_shards(learner: &mut Learner, models: &Stack) -> Result<Vec<Score>, Engine
 }
 
 impl EvaluationResult {
-    /// The scores of the deployed models alive.
-    pub(crate) fn scores(&self) -> &[RowScore] {
-        &self.scores
+    /// The scores of the deployed models alive, then those of clients that have the model of a server.
+    pub(crate) fn scores(&self) -> Vec<RowScore> {
+        [self.scores.as_slice(), &self.served].concat()
     }
 
     /// The record of this evaluation; figures that do not come from the models are left at zero.

@@ -203,7 +203,7 @@ impl<'a> Journal<'a> {
     pub(crate) fn record(&mut self, state: &mut RunState<'_>) -> Result<&Record, RunError> {
         let (record, verdict) = state.evaluate()?;
         self.claim.verify()?;
-        self.clients.append(record.round, verdict.scores())?;
+        self.clients.append(record.round, &verdict.scores())?;
         self.metrics.append(&record)?;
         Ok(self.records.push_mut(record))
     }
@@ -238,6 +238,7 @@ impl<'a> Journal<'a> {
             records: self.records.len(),
             written: self.written(),
             totals: state.totals(),
+            node_seconds: state.node_seconds(),
             learner: state.learner_state(),
             numbers: state.numbers(),
             iterates: *state.theory().weights(),

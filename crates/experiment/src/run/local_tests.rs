@@ -17,6 +17,8 @@ pub(crate) struct LocalTests {
     clients: usize,
     /// The clients that have a local test set, each with the row of its model.
     judged: Vec<(u32, u32)>,
+    /// The row of each client's model, `[N]`; none where no model belongs to a client.
+    rows: Vec<Option<u32>>,
     /// Whether row `i` is the model of client `i`.
     is_row_of_client: bool,
     /// Local steps before the models are judged once more.
@@ -45,21 +47,29 @@ impl LocalTests {
     /// The local test sets of `plan`, if it has any; its models stand for `kind`.
     pub(crate) fn new(plan: &RunPlan, kind: RowKind) -> Option<Self> {
         let (partition, clients) = (&plan.partition, plan.partition.clients());
-        let rows = match kind {
+        let rows: Vec<Option<u32>> = match kind {
             RowKind::Client => (0..clients as u32).map(Some).collect(),
             RowKind::Server => of_servers(plan),
             RowKind::Walker => vec![None; clients],
         };
         let has_test = |client: &u32| !partition.local_test(*client as usize).is_empty();
-        let judged = (0..).zip(rows).filter(|(client, _)| has_test(client));
-        partition.has_local_tests().then(|| Self {
+        let judged = (0..).zip(&rows);
+        let judged = judged.filter_map(|(client, row)| Some((client, (*row)?)));
+        let judged: Vec<(u32, u32)> = judged.filter(|(client, _)| has_test(client)).collect();
+        partition.has_local_tests().then_some(Self {
             clients,
-            judged: judged
-                .filter_map(|(client, row)| Some((client, row?)))
-                .collect(),
+            judged,
+            rows,
             is_row_of_client: kind == RowKind::Client,
             fine_tuning: FineTuning::new(plan),
         })
+    }
+
+    /// The clients that have the model of a server, each with the row of that server; none where rows are clients or walkers.
+    pub(crate) fn served(&self) -> impl Iterator<Item = (u32, usize)> {
+        let rows = self.rows.iter().filter(|_| !self.is_row_of_client);
+        let clients = (0..).zip(rows);
+        clients.filter_map(|(client, row)| Some((client, (*row)? as usize)))
     }
 
     /// The scores of all clients of the `deployed` models.

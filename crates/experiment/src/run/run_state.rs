@@ -16,6 +16,7 @@ use meshfold_engine::{
 };
 
 use crate::config::budget::Budget;
+use crate::network::SimulatedTime;
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::{Record, RecordedFigure};
@@ -39,14 +40,14 @@ pub(crate) struct RunState<'a> {
     graphs: RoundGraphs<'a>,
     /// Which clients were alive in the last round, `[N]`.
     alive: Vec<bool>,
-    /// The share of the straggler deadline that a local step of each client takes, `[N]`; `None` without a deadline.
-    step_shares: Option<Vec<f64>>,
     judge: Judge,
     theory: TheoryMeasurements,
     traffic: Traffic,
     /// What the method recorded in the last round.
     figures: OwnFigures,
     totals: Totals,
+    /// On the simulated network.
+    time: SimulatedTime,
     round: usize,
     /// Whether the last evaluation ends the run, as it reaches the targets.
     has_reached: bool,
@@ -104,7 +105,7 @@ impl<'a> RunState<'a> {
         Ok(Self {
             alive: graphs.alive(0)?.to_vec(),
             graphs,
-            step_shares: step_shares(plan),
+            time: SimulatedTime::default(),
             judge,
             theory,
             traffic: Traffic::default(),
@@ -179,6 +180,7 @@ impl<'a> RunState<'a> {
     fn carry_out(&mut self) -> Result<(), RunError> {
         let (config, number) = (&self.plan.config, self.round + 1);
         let (method, training) = (&config.algorithm, config.algorithm.training());
+        let step_shares = step_shares(self.plan, number);
         let straggler_context = config
             .stragglers
             .as_ref()
@@ -186,7 +188,7 @@ impl<'a> RunState<'a> {
             .map(|(stragglers, policy)| StragglerContext {
                 stragglers,
                 policy,
-                step_shares: self.step_shares.as_deref(),
+                step_shares: step_shares.as_deref(),
                 seed: config.seed_of(Purpose::Stragglers),
                 round: number,
             });
@@ -203,7 +205,7 @@ impl<'a> RunState<'a> {
         self.alive.clone_from(&graph.alive);
         self.traffic.clear();
         self.figures.clear();
-        if graph.drops_stragglers && self.step_shares.is_some() {
+        if graph.drops_stragglers && step_shares.is_some() {
             self.traffic.wait_for_deadline();
         }
         let mut round = Round {
@@ -231,9 +233,8 @@ impl<'a> RunState<'a> {
             *self.totals.messages_as_printed.get_or_insert(0) += printed;
         }
         if let Some(clock) = &self.plan.clock {
-            let start = self.totals.simulated_seconds;
-            self.totals.simulated_seconds +=
-                clock.seconds(&self.traffic, graph.overlay.as_deref(), number, start)?;
+            let overlay = graph.overlay.as_deref();
+            clock.advance(&mut self.time, &self.traffic, overlay, number)?;
         }
         self.count_iterate(kind)
     }
@@ -249,9 +250,9 @@ impl<'a> RunState<'a> {
 
     /// Whether no round is left: after the last one, or at an evaluation where the budget is spent or the targets are reached.
     pub(crate) fn is_done(&self) -> bool {
-        let (config, totals) = (&self.plan.config, &self.totals);
+        let config = &self.plan.config;
         let is_spent =
-            |budget: Budget| budget.is_spent(totals.simulated_seconds, totals.bytes as f64);
+            |budget: Budget| budget.is_spent(self.time.seconds, self.totals.bytes as f64);
         let has_spent = self.is_judged() && config.budget.is_some_and(is_spent);
         self.round == config.rounds || has_spent || self.has_reached
     }
@@ -319,11 +320,7 @@ impl<'a> RunState<'a> {
             bytes_busiest_node: self.totals.bytes_busiest_node,
             messages_total: self.totals.messages,
             messages_as_printed: self.totals.messages_as_printed,
-            simulated_seconds: self
-                .plan
-                .clock
-                .as_ref()
-                .map(|_| self.totals.simulated_seconds),
+            simulated_seconds: self.plan.clock.as_ref().map(|_| self.time.seconds),
             wall_seconds: self.stopwatch.wall(),
             alive: self.alive.iter().filter(|alive| **alive).count(),
             components: self.graphs.components(self.round)?,
@@ -350,8 +347,14 @@ impl<'a> RunState<'a> {
         Totals {
             wall_seconds: worked.wall,
             processor_seconds: worked.processor,
+            simulated_seconds: self.time.seconds,
             ..self.totals
         }
+    }
+
+    /// When each node has done the last round on the simulated network, where that differs; for a checkpoint.
+    pub(crate) fn node_seconds(&self) -> Vec<f64> {
+        self.time.nodes.clone()
     }
 
     /// What is measured beside the papers' bounds, for a checkpoint.
@@ -360,11 +363,11 @@ impl<'a> RunState<'a> {
     }
 }
 
-/// The share that a local step of each client takes of the deadline for stragglers, `[N]`; `None` without a deadline.
-fn step_shares(plan: &RunPlan) -> Option<Vec<f64>> {
+/// The share that a local step of each client takes of the deadline for stragglers in round `round`, `[N]`; `None` without a deadline.
+fn step_shares(plan: &RunPlan, round: usize) -> Option<Vec<f64>> {
     let stragglers = plan.config.stragglers.as_ref()?;
     let clock = plan.clock.as_ref()?;
-    Some(clock.step_shares(stragglers.deadline_seconds?))
+    Some(clock.step_shares(stragglers.deadline_seconds?, round))
 }
 
 /// The weight of the models after `round` in the averaged iterates: `(t + γ)²` with `t` as the harmonic rate counts it,

@@ -243,6 +243,21 @@ fn a_round_takes_as_long_as_its_slowest_client_and_its_messages() {
     }
 }
 
+/// A step takes the slow client 6 seconds and the others 2. Clients that wait for their neighbours alone go at the pace of the slowest
+/// cycle of the ring: here of the slow client and a neighbour, who wait for each other in turn.
+#[test]
+fn with_a_local_barrier_rounds_last_as_long_as_the_slowest_cycle() {
+    let network = "network={barrier: local, links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 2, slowdown: {list: [1, 1, 3, 1, 1, 1]}}}";
+    let (records, case) = finished(&[DSGD, network]);
+    let exchange = 2.0 * model_bytes(&case) as f64 / 1000.0;
+    assert!(exchange > 2.0, "{exchange}");
+    let seconds = |round: usize| records[round].simulated_seconds.unwrap();
+    assert!((seconds(1) - (6.0 + exchange)).abs() < 1e-9);
+    let cycle = (6.0 + exchange + 2.0 + exchange) / 2.0;
+    let found = (seconds(7) - seconds(3)) / 4.0;
+    assert!((found - cycle).abs() < 1e-9, "{found} {cycle}");
+}
+
 #[test]
 fn quantities_of_the_bounds_are_recorded_where_asked_for() {
     let asked = "evaluate.theory=[dissimilarity, gradient_norm, inexactness, averaged_iterates]";

@@ -46,12 +46,15 @@ const FAILURES: &str = "failures=[{clients: {share: 0.2}, from_round: 2, redraw:
 const GONE: &str = "failures=[{clients: {list: [3]}, from_round: 3}]";
 const NETWORK: &str =
     "network={links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 0.1}}";
+const LOCAL_BARRIER: &str = "network={links: {fixed: {bytes_per_second: 1000}}, \
+     compute: {seconds_per_step: 0.1, each_round: {exponential: {mean: 1}}}, barrier: local}";
 
 #[test]
 fn averaging_methods_resume_between_evaluations() {
     let none = Path::new("unused");
     assert_resumes(none, &[]);
     assert_resumes(none, &["algorithm.dfedavgm.draw=with_replacement", NETWORK]);
+    assert_resumes(none, &[LOCAL_BARRIER]);
     assert_resumes(
         none,
         &["algorithm.dfedavgm.quantise={bits: 4, norm: layer}"],

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use meshfold_data::DataFolder;
 use meshfold_engine::{Device, DeviceRequest};
-use meshfold_experiment::results::RecordedRun;
+use meshfold_experiment::results::{ClientScore, RecordedRun};
 use meshfold_experiment::{Ending, ExperimentSource, Record, RunReport, plan_without_data, run};
 
 use crate::tiny::{Case, YAML, records};
@@ -118,6 +118,70 @@ fn clients_tune_the_models_of_their_servers() {
     assert_eq!(first(&[fedavg, "topology=null"]), clients);
     let p_fedavg = "algorithm={p_fedavg: {batch_size: 7, learning_rate: 0.1, servers: {count: 2}}}";
     assert_eq!(first(&[p_fedavg, "topology=complete"]), clients);
+}
+
+/// The figures of single clients are those of the records, their servers are told apart, and a resumed run has the same table.
+#[test]
+fn the_table_of_clients_has_those_of_servers() {
+    let p_fedavg = "algorithm={p_fedavg: {batch_size: 7, learning_rate: 0.1, servers: {count: 2}}}";
+    let tuning = "evaluate.fine_tune={batch_size: 7, learning_rate: 0.2}";
+    let gone = "failures=[{clients: {list: [3]}, from_round: 7}]";
+    let views = "evaluate.clients=[labels]";
+    let overrides = [SHARE, tuning, p_fedavg, "topology=complete", gone, views];
+    let case = Case::new(&overrides);
+    let records = records(&case.run());
+    let run = RecordedRun::read(&case.folder()).unwrap();
+    let (all, views) = (run.client_scores().unwrap(), run.client_views().unwrap());
+    let at_end: Vec<_> = all
+        .iter()
+        .zip(&views.rows)
+        .filter(|(score, _)| score.round == 7)
+        .collect();
+    let who: Vec<_> = at_end
+        .iter()
+        .map(|(score, _)| (score.client(), score.row))
+        .collect();
+    let client = |number| (Some(number), number);
+    let clients = [0, 1, 2, 4, 5].map(client);
+    assert_eq!(who, [&[(None, 0), (None, 1)], clients.as_slice()].concat());
+    let (servers, clients) = at_end.split_at(2);
+    let of = |rows: &[(&ClientScore, &Vec<f64>)], column: usize| -> Vec<f64> {
+        rows.iter().map(|(_, row)| row[column]).collect()
+    };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let last = records.last().unwrap();
+    for (column, expected) in [
+        (0, last.local_test_accuracy.as_ref().unwrap().mean),
+        (1, last.local_test_loss.as_ref().unwrap().mean),
+        (3, last.fine_tuned_accuracy.as_ref().unwrap().mean),
+        (4, last.fine_tuned_loss.as_ref().unwrap().mean),
+    ] {
+        assert!(
+            (mean(&of(clients, column)) - expected).abs() < 1e-12,
+            "{column}"
+        );
+        assert!(of(servers, column).iter().all(|figure| figure.is_nan()));
+    }
+    assert!(of(clients, 2).iter().all(|examples| *examples == 10.0));
+    // By label servers are judged alone; a client has the score of its server on all test examples.
+    assert!(of(servers, 5).iter().all(|figure| !figure.is_nan()));
+    assert!(of(clients, 5).iter().all(|figure| figure.is_nan()));
+    let of_servers: Vec<f64> = servers.iter().map(|(score, _)| score.accuracy).collect();
+    assert!(
+        clients
+            .iter()
+            .all(|(score, _)| of_servers.contains(&score.accuracy))
+    );
+    assert!((mean(&of_servers) - last.test_accuracy.mean).abs() < 1e-12);
+    let models = run.model_scores().unwrap();
+    assert_eq!(models.len(), 2 * records.len());
+    assert_eq!(run.client_column("accuracy").unwrap().len(), models.len());
+    assert_eq!(run.final_accuracies.len(), 2);
+    let resumed = Case::new(&[&overrides, ["checkpoint={every: 1}"].as_slice()].concat());
+    resumed.run_until(5);
+    resumed.run();
+    let again = RecordedRun::read(&resumed.folder()).unwrap();
+    assert_eq!(again.client_scores().unwrap(), all);
 }
 
 #[test]

@@ -80,7 +80,7 @@ def listed(given: str | Sequence[str], what: str) -> list[str]:
         raise ValueError(f"{what}: found {given!r}, needed a list for several names: {parts}")
     found = [given] if isinstance(given, str) else list(given)
     if not all(isinstance(name, str) for name in found):
-        raise TypeError(f"{what}: found {given!r}, needed the name of a setting, or a list of names")
+        raise TypeError(f"{what}: found {given!r}, needed a name, or a list of names")
     return found
 
 

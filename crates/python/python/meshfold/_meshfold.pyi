@@ -210,7 +210,7 @@ class Stack:
         """
     def set(self, values: Stack | ArrayLike | Mapping[str, ArrayLike]) -> None:
         """Overwrites all rows: with those of a stack, with an array of finite floating-point numbers `[R, P]`, or the layers of a dict,
-        `[R, inputs, outputs]`.
+        `[R, inputs, outputs]`. Layers that a dict does not name keep what they have.
 
         An array may have the shape `[R, P_pad]` of `numpy(padded=True)`. What stands where that has zeros between layers is left out.
 

@@ -37,6 +37,7 @@ _ATTRIBUTES: dict[str, tuple[type, str]] = {
     "version": (str, "text"),
     "overlay": (bool, "true or false"),
     "server": (bool, "true or false"),
+    "mixes_by_weights": (bool, "true or false"),
     "stacks": (int, "a whole number"),
 }
 
@@ -63,6 +64,8 @@ class Method:
             and of all that this code refers to, except libraries.
         overlay: whether models are exchanged over an overlay of the configuration.
         server: whether there is a server, which `round.send` may name. It is a node of the simulated network, behind the clients.
+        mixes_by_weights: whether the mixing weights of the configuration have an effect. If not, a plan warns of `weights`, and of nothing
+            that they would do.
         stacks: the most stacks that it holds besides the models; memory is planned for them.
     """
 
@@ -70,6 +73,7 @@ class Method:
     version: ClassVar[str]
     overlay: ClassVar[bool] = True
     server: ClassVar[bool] = False
+    mixes_by_weights: ClassVar[bool] = True
     stacks: ClassVar[int] = 4
 
     def __init_subclass__(cls, **keywords: Any) -> None:

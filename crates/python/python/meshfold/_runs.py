@@ -238,7 +238,7 @@ class Runs(Sequence[Run]):
         self,
         by: str | Sequence[str] = (),
         *,
-        metric: str = "test_accuracy",
+        metric: str | Sequence[str] = "test_accuracy",
         over: str = "seed",
         only: Mapping[str, Value | Sequence[Value]] | None = None,
         at: Mapping[str, float] | None = None,
@@ -255,7 +255,8 @@ class Runs(Sequence[Run]):
         Args:
             by: the settings that tell the rows apart.
             metric: the figure to show, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded. `test_accuracy.p10` is
-                the 10 % quantile of the clients, `test_accuracy.worst10` the mean of the worst 10 % of them.
+                the 10 % quantile of the clients, `test_accuracy.worst10` the mean of the worst 10 % of them. A list of figures shows
+                them side by side; data frames then have `test_accuracy_n`, `test_accuracy_mean` and so on for each of them.
             over: the setting whose values repeat a row.
             only: take only runs with these values: `{"topology": ["ring", "complete"]}`.
             at: where to judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`, on the straight line between two
@@ -281,7 +282,7 @@ class Runs(Sequence[Run]):
             "best": best,
             "on": on,
             "at": None if at is None else "=".join(one_of(at, "at", '{"round": 100}') or ()),
-            "metric": metric,
+            "metric": listed(metric, "metric"),
             "compare": one_of(compare, "compare", '{"algorithm": "dsgd"}'),
             "across": across,
             "names": wording(names),

@@ -34,6 +34,8 @@ pub(crate) struct PyMethod {
     overlay: bool,
     /// Whether there is a server that clients send to and hear from.
     server: bool,
+    /// Whether the mixing weights of the configuration have an effect.
+    mixes_by_weights: bool,
     /// Stacks that it holds besides the models, at most.
     stacks: usize,
 }
@@ -55,6 +57,7 @@ impl PyMethod {
                 training,
                 overlay: of_class.getattr("overlay")?.extract()?,
                 server: of_class.getattr("server")?.extract()?,
+                mixes_by_weights: of_class.getattr("mixes_by_weights")?.extract()?,
                 stacks: of_class.getattr("stacks")?.extract()?,
             })
         })
@@ -79,12 +82,13 @@ impl MethodSpec for PyMethod {
             true => Profile::gossip(),
             false => Profile::without_overlay(),
         };
-        match self.server {
-            true => Profile {
-                servers: ServerNodes::One,
-                ..exchange
+        Profile {
+            servers: match self.server {
+                true => ServerNodes::One,
+                false => ServerNodes::None,
             },
-            false => exchange,
+            mixes_by_weights: self.mixes_by_weights,
+            ..exchange
         }
     }
 

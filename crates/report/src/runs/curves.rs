@@ -218,7 +218,7 @@ impl Curves {
     /// Reads the scores of the clients of `runs`, which must be the runs of the curves, for the quantiles.
     ///
     /// # Errors
-    /// Those of [`RecordedRun::client_scores`].
+    /// Those of [`RecordedRun::model_scores`].
     pub(crate) fn add_quantiles(&mut self, runs: &[&RecordedRun]) -> Result<(), ResultsError> {
         let all: Vec<MiddleOfClients> = runs
             .iter()
@@ -253,7 +253,7 @@ struct MiddleOfClients {
 
 impl MiddleOfClients {
     fn of(run: &RecordedRun) -> Result<Self, ResultsError> {
-        let scores = run.client_scores()?;
+        let scores = run.model_scores()?;
         let all = || scores.iter();
         Ok(Self {
             accuracy: middles_by_key(all().map(|client| (client.round, client.accuracy))),

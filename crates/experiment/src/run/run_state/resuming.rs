@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use meshfold_engine::{LearnerState, Stack};
 
 use super::RunState;
+use crate::network::{Clock, SimulatedTime};
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::{MODELS, Saved, VerifiedCheckpoint};
 use crate::run::ranks::Step;
@@ -64,6 +65,10 @@ impl RunState<'_> {
                 return Some(format!("the method does not keep such numbers as `{name}`"));
             }
         }
+        let timed = self.plan.clock.as_ref().map_or(0, Clock::timed_nodes);
+        if checkpoint.saved.node_seconds.len() != timed {
+            return Some(format!("it has not the times of {timed} nodes"));
+        }
         let fits = self.learner.fits(learner);
         (!fits).then(|| "no client can be at the place in its examples that it names".to_owned())
     }
@@ -112,6 +117,10 @@ impl RunState<'_> {
         }
         self.learner.resume(&saved.learner);
         self.totals = saved.totals;
+        self.time = SimulatedTime {
+            seconds: saved.totals.simulated_seconds,
+            nodes: saved.node_seconds,
+        };
         self.round = saved.round;
         self.alive = self.graphs.alive(self.round)?.to_vec();
         self.stopwatch.resume(Worked {

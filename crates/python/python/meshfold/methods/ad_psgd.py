@@ -28,6 +28,8 @@ class AdPsgd(Asynchronous, mf.Method):
     Source: Lian, Zhang, Zhang and Liu, ICML 2018 (arXiv 1710.06952), Algorithm 1.
     """
 
+    mixes_by_weights = False
+
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         found = set(map(tuple, links(round).tolist()))
         one_way = [(sender, receiver) for sender, receiver in found if (receiver, sender) not in found] if round.directed else []

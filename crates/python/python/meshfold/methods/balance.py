@@ -28,6 +28,8 @@ class Balance(RobustAveraging, mf.Method):
         kappa: how much closer models must be later.
     """
 
+    mixes_by_weights = False
+
     alpha: float = 0.5
     gamma: float = 0.3
     kappa: float = 1.0

@@ -28,6 +28,8 @@ class Bridge(AssumesAttackers, mf.Method):
         assumed: b, how many neighbours of each client may attack.
     """
 
+    mixes_by_weights = False
+
     def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
         degrees = inbox.degrees
         dropped = np.clip((degrees - 1) // 2, 0, self.assumed)

@@ -19,5 +19,7 @@ class CoordinateMedian(RobustAveraging, mf.Method):
     Transactions on Signal and Information Processing over Networks 2022 (arXiv 1908.08098).
     """
 
+    mixes_by_weights = False
+
     def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
         return inbox.sent.medians(inbox.edges(), rows=len(inbox.models))

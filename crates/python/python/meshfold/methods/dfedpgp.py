@@ -33,6 +33,8 @@ class DFedPgp(mf.Method):
         private_steps: k, the steps on the private layers in a round, at least 1.
     """
 
+    mixes_by_weights = False
+
     name = "dfedpgp"
     private: list[str] | str = "last"
     private_steps: int = 5

@@ -50,6 +50,8 @@ class GossipLearning(Asynchronous, mf.Method):
         c: C, from how many tokens on a client sends for certain.
     """
 
+    mixes_by_weights = False
+
     variant: Literal["merge_update", "update", "update_merge"] = "merge_update"
     average: Literal["steps", "half"] = "steps"
     period: float | None = None

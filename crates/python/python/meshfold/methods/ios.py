@@ -26,6 +26,8 @@ class Ios(AssumesAttackers, mf.Method):
         assumed: f, how many neighbours each client takes for attackers.
     """
 
+    mixes_by_weights = False
+
     def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
         trusted = np.ones(len(inbox.rows), bool)
         for _ in range(self.assumed):

@@ -29,6 +29,8 @@ class Krum(AssumesAttackers, mf.Method):
         best: m, how many inputs are averaged.
     """
 
+    mixes_by_weights = False
+
     best: int = 1
 
     def check(self) -> None:

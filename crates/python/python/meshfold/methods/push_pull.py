@@ -20,6 +20,7 @@ class PushPull(mf.Method):
     Systems Letters, 2018 (AB).
     """
 
+    mixes_by_weights = False
     stacks = 5
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
