@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// `j` that send to it, `d_ji` being the seconds of the message by `links`. Local steps add to `t_i` alone.
 ///
 /// # Source
-/// `local`: Marfoq, Xu, Neglia, Vidal, *Throughput-optimal topology design for cross-silo federated learning* (2020), (3) and (4). With
-/// servers it is P-FedAvg (Liu et al.), Definition 5.1.
+/// `local`: the max-plus model of Marfoq, Xu, Neglia and Vidal, *Throughput-optimal topology design for cross-silo federated learning*
+/// (2020). With servers it is P-FedAvg (Liu et al.), Definition 5.1.
 ///
 /// # Interpretation
 /// A node goes on once it has received; its own messages go out beside its next local steps. Who neither trains nor exchanges messages

@@ -131,7 +131,7 @@ mod tests {
         (1..=rounds).map(round).collect()
     }
 
-    /// Marfoq et al., (3): steps of 3, 1 and 1 seconds, and half a second for each message.
+    /// Steps of 3, 1 and 1 seconds, and half a second for each message.
     #[test]
     fn a_node_waits_for_its_neighbours_alone() {
         let yaml = "{links: {latency: {epoch: 1, message: 0.5}}, barrier: local}";
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(times[3].seconds, 12.5);
     }
 
-    /// The rate of the recurrence is its largest cycle mean (Marfoq et al., section 2.3): that of the slow node alone, where a global
+    /// The rate of the recurrence is its largest cycle mean (Marfoq et al., 2020): that of the slow node alone, where a global
     /// barrier adds each exchange.
     #[test]
     fn rounds_last_as_long_as_the_slowest_cycle() {

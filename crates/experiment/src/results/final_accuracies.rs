@@ -1,9 +1,8 @@
 //! The last accuracy of every client, from `clients.parquet`.
 
+use meshfold_algorithms::RowKind;
 use parquet::errors::Result;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-
-use meshfold_algorithms::RowKind;
 
 use crate::results::client_table::{ClientScore, of_models, parse, readable};
 use crate::results::table_file::TableFile;
