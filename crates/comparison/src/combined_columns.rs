@@ -66,19 +66,16 @@ pub(crate) fn client_columns(loss: Loss) -> [Column; 6] {
         Column::whole("round", "Communication rounds done; 0 is the start."),
         Column::whole(
             "row",
-            "Row of the stack of models: the client, where rows are clients.",
+            "Number of the client, the server or the walker, as `kind` says; each are counted from 0.",
         ),
         Column::text(
             "kind",
             "What the row stands for: `client`, `server` or `walker`.",
         ),
-        Column::whole(
-            "examples",
-            "Training examples that the client holds, where rows are clients.",
-        ),
+        Column::whole("examples", "Training examples that a client holds."),
         Column::number(
             "accuracy",
-            "Fraction of the test examples that the row's model classifies correctly.",
+            "Fraction of the test examples that the row's model classifies correctly; a client without a model of its own has that of its server.",
         ),
         Column::number(
             "loss",

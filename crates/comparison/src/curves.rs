@@ -200,7 +200,7 @@ fn best(groups: &[Group<'_>], on: &str, request: &CurveRequest, wording: &Wordin
     let rows = groups.iter();
     let rows = rows.map(|group| (group.keys.as_slice(), group.chosen.as_deref()));
     vec![
-        choice([best, &request.over], on, &request.y, wording),
+        choice([best, &request.over], on, [&request.y].into_iter(), wording),
         taken(best, &request.by, rows, wording),
     ]
 }

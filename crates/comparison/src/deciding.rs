@@ -44,13 +44,18 @@ fn says_how_good(metric: &str) -> bool {
     of_others || (of_models && !is_spread)
 }
 
-/// How the best value of `best` was chosen by the figure `on`, where `metric` is shown.
-pub(crate) fn choice([best, over]: [&str; 2], on: &str, metric: &str, wording: &Wording) -> String {
+/// How the best value of `best` was chosen by the figure `on`, where the figures `shown` are.
+pub(crate) fn choice<'a>(
+    [best, over]: [&str; 2],
+    on: &str,
+    mut shown: impl Iterator<Item = &'a String>,
+    wording: &Wording,
+) -> String {
     let (best, over) = (wording.name(best), wording.name(over));
     let figure = wording
         .asked_for(on)
         .map_or_else(|| on.replace('_', " "), str::to_owned);
-    let both = |is_of: fn(&str) -> bool| is_of(on) && is_of(metric);
+    let mut both = |is_of: fn(&str) -> bool| is_of(on) && shown.any(|figure| is_of(figure));
     let examples = match (both(is_of_test_examples), both(is_of_local_tests)) {
         (true, _) => Some("test examples"),
         (_, true) => Some("local test sets"),

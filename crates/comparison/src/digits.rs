@@ -5,6 +5,9 @@ use meshfold_statistics::Estimate;
 
 use crate::fields::ABSENT;
 
+/// The share of a mean below which its interval is rounding.
+const ROUNDING: f64 = 1e-12;
+
 /// How a figure is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Digits {
@@ -34,11 +37,12 @@ impl Digits {
         };
         let mean = self.number(estimate.mean);
         match estimate.interval {
-            Some(interval) => format!(
-                "{mean} ± {}{}",
-                self.number(interval.half_width()),
-                self.unit()
-            ),
+            Some(interval) => {
+                // Values that are equal but for rounding have no interval to speak of.
+                let is_noise = interval.half_width() < ROUNDING * estimate.mean.abs();
+                let half = if is_noise { 0.0 } else { interval.half_width() };
+                format!("{mean} ± {}{}", self.number(half), self.unit())
+            }
             None => format!("{mean}{}", self.unit()),
         }
     }
@@ -91,6 +95,8 @@ mod tests {
                 .starts_with("62.50 ± ")
         );
         assert_eq!(Digits::Percent.mean(None), "–");
+        let equal = Estimate::of(&[0.1 + 0.2, 0.3]).unwrap();
+        assert_eq!(Digits::Four.mean(Some(&equal)), "0.3000 ± 0");
         assert_eq!(Digits::Tenths.figure(24.0), "24.0");
         assert_eq!(Digits::Four.figure(0.001_234_56), "0.001235");
         assert_eq!(Digits::Divided(1e6).figure(152_700_000.0), "152.7");

@@ -27,7 +27,8 @@ struct Part {
 
 impl Name {
     /// The setting that is called `written` in `runs`: a whole path, or the end of one, where `*` stands for any key.
-    /// An end may stand for several paths if no run has two of them, as `learning_rate` does where every run has one method.
+    /// An end may stand for several paths if no run has two of them, as `learning_rate` does where every run has one method; or two of which
+    /// one is the same in all runs.
     ///
     /// # Errors
     /// [`TableError::UnknownField`] and [`TableError::AmbiguousField`].
@@ -115,6 +116,13 @@ fn paths_ending(written: &str, runs: &[Fields]) -> Result<Vec<String>, TableErro
     each_once(written, runs, map)
 }
 
+/// Whether runs differ in what they have at `path`.
+fn varies(path: &str, runs: &[Fields]) -> bool {
+    let mut values = runs.iter().map(|run| run.at(path));
+    let first = values.next();
+    values.any(|value| Some(value) != first)
+}
+
 /// What `of` makes of the paths of all runs, in the order of the alphabet.
 fn each_once(
     written: &str,
@@ -126,6 +134,16 @@ fn each_once(
         let mut own: Vec<String> = run.paths().filter_map(&of).collect();
         own.dedup();
         if own.len() > 1 {
+            // One that all runs share tells nothing apart.
+            let varied: Vec<String> = own
+                .iter()
+                .filter(|path| varies(path, runs))
+                .cloned()
+                .collect();
+            if varied.len() == 1 {
+                all.extend(varied);
+                continue;
+            }
             return Err(TableError::AmbiguousField {
                 written: written.to_owned(),
                 paths: own,
@@ -220,6 +238,11 @@ mod tests {
             error.contains("algorithm.dsgd.rate, stragglers.rate"),
             "{error}"
         );
+        let runs = all(&[
+            "algorithm: {dsgd: {rate: 1}}\nstragglers: {rate: 2}",
+            "algorithm: {dsgd: {rate: 3}}\nstragglers: {rate: 2}",
+        ]);
+        assert_eq!(found("rate", &runs), ["1", "3"], "the other is the same");
         let run = all(&["a: {local: {x: 1, y: 2}}\nb: {local: {x: 1, y: 2}}"]);
         let error = Name::find("local", &run).unwrap_err().to_string();
         assert!(error.contains("a.local, b.local"), "{error}");

@@ -20,7 +20,7 @@ pub(crate) fn notes(
     request: &Request,
     wording: &Wording,
 ) -> Vec<String> {
-    let choice = |best: &String| choice([best, &request.over], on, &request.metric, wording);
+    let choice = |best: &String| choice([best, &request.over], on, request.figures(), wording);
     let mut notes: Vec<String> = request.best.iter().map(choice).collect();
     notes.extend(place(groups, request, wording));
     notes.extend(of_clients(request, on, wording));
@@ -28,12 +28,12 @@ pub(crate) fn notes(
     notes.extend(of_other_data(candidates, over));
     let is_known = |run: &Judged| match request.at {
         At::Target(target) => run.knows_reaching(&request.metric, target),
-        At::Last | At::Place { .. } => {
-            let mut figures = request.figures();
-            figures.all(|figure| run.value(figure, &request.at).is_some())
-        }
+        At::Last | At::Place { .. } => knows_some(run, request),
     };
     notes.extend(missing(groups, over, &request.by, is_known));
+    notes.extend(together(without_some_figure(
+        groups, over, request, wording,
+    )));
     notes.extend(together(ended_early(groups, over, request)));
     notes.extend(together(never_there(groups, over, request)));
     notes
@@ -150,13 +150,52 @@ fn unequal(
     rows.into_iter().filter_map(of_row).collect()
 }
 
-/// Finished runs that ended before the progress at which they are to be judged.
-fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
-    if !matches!(request.at, At::Place { .. }) {
+/// Whether a run has any of the figures where it is judged.
+fn knows_some(run: &Judged, request: &Request) -> bool {
+    let mut figures = request.figures();
+    figures.any(|figure| run.value(figure, &request.at).is_some())
+}
+
+/// The figures that runs were not measured on which have others of those that are shown.
+fn without_some_figure(
+    groups: &[Group<'_>],
+    over: &Name,
+    request: &Request,
+    wording: &Wording,
+) -> Vec<OfRow> {
+    if request.also.is_empty() {
         return Vec::new();
     }
+    let of_figure = |figure: &String| {
+        let lacks =
+            |run: &&&Judged| knows_some(run, request) && run.value(figure, &request.at).is_none();
+        let say = |group: &Group<'_>| {
+            let runs = group.runs.iter().filter(lacks);
+            let values: Vec<String> = runs.map(|run| over.text(&run.fields)).collect();
+            (!values.is_empty()).then(|| OfRow {
+                row: group.name(),
+                what: format!(
+                    "{} was not measured under {} {}",
+                    wording.name(figure),
+                    over.written,
+                    values.join(", ")
+                ),
+            })
+        };
+        groups.iter().filter_map(say).collect::<Vec<_>>()
+    };
+    request.figures().flat_map(of_figure).collect()
+}
+
+/// Finished runs that ended before the progress at which they are to be judged.
+fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
+    let At::Place { way, .. } = &request.at else {
+        return Vec::new();
+    };
     let say = |group: &Group<'_>| {
-        let is_early = |run: &&&Judged| run.is_finished && !request.at.is_passed(&run.figures);
+        let is_early = |run: &&&Judged| {
+            run.is_finished && run.measured(way.figure()) && !request.at.is_passed(&run.figures)
+        };
         let early = group.runs.iter().filter(is_early);
         let values: Vec<String> = early.map(|run| over.text(&run.fields)).collect();
         (!values.is_empty()).then(|| OfRow {
@@ -300,6 +339,23 @@ mod tests {
             |target: &str| format!("what it takes until test_accuracy first reaches {target}");
         assert_eq!(notes_at("target=0.4", runs()), [place("0.4")]);
         assert_eq!(notes_at("target=1", runs()), [place("1")]);
+    }
+
+    #[test]
+    fn runs_that_did_not_measure_the_way_did_not_end_early() {
+        let timed = Judged::finished(
+            "seed: 1",
+            &[&[("simulated_seconds", 9.0), ("test_accuracy", 0.5)]],
+        );
+        let notes = notes_at("seconds=10", vec![timed, run(2, &[(10.0, 0.9)])]);
+        assert_eq!(
+            notes,
+            [
+                "figures at seconds=10",
+                "of all runs: seed 2 is missing (the figure was not measured)",
+                "of all runs: seed 1 ended before seconds=10; the last evaluation counts"
+            ]
+        );
     }
 
     #[test]

@@ -186,8 +186,20 @@ mod tests {
             &[&[("test_accuracy", 0.6)]],
         );
         let table = Table::about(runs, request(&BOTH)).unwrap();
-        let note = "quantised: seed 2 is missing (the figure was not measured)";
+        let note = "quantised: bytes_total was not measured under seed 2";
         assert_eq!(table.notes, [note]);
+        let costs_first = Request {
+            best: Some("algorithm".to_owned()),
+            by: Vec::new(),
+            metric: "bytes_total".to_owned(),
+            also: vec!["test_accuracy".to_owned()],
+            ..Request::over_seeds()
+        };
+        let chosen = Table::about(self::runs(), costs_first).unwrap().notes;
+        assert!(
+            chosen[0].ends_with("so the same test examples chose the setting and measure it)"),
+            "{chosen:?}"
+        );
     }
 
     #[test]

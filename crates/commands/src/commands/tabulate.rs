@@ -119,7 +119,10 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     let format = format(arguments)?;
     let gathered = Gathered::of(&arguments.folders)?;
     let baseline = arguments.compare.as_ref();
-    let mut figures = arguments.metric.iter().cloned();
+    let mut figures = arguments
+        .metric
+        .iter()
+        .map(|figure| figure.trim().to_owned());
     let request = Request {
         by: arguments.by.clone(),
         only: arguments.only.clone(),

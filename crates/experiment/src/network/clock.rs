@@ -134,8 +134,6 @@ impl Clock {
             &self.links,
             &self.moment(overlay, round, time.seconds),
             &self.step_seconds(round),
-            self.deadline_seconds
-                .filter(|_| traffic.lasts_until_deadline()),
         )?;
         time.seconds = time.nodes.iter().copied().fold(time.seconds, f64::max);
         Ok(())

@@ -60,6 +60,17 @@ impl LinkModel {
         }
     }
 
+    /// Seconds that a message is under way without taking any of its sender's time.
+    pub(super) fn latency_seconds(&self) -> f64 {
+        match self {
+            Self::Fixed(fixed) => fixed.latency_seconds,
+            Self::NodeCapacitated(capacities) => capacities.latency_seconds,
+            Self::EdgeCapacitated(capacities) => capacities.latency_seconds,
+            Self::Latency(latency) => latency.message,
+            Self::Trace(trace) => trace.latency_seconds,
+        }
+    }
+
     /// The seconds of each message of `exchange` by itself, beside the others that share its nodes. The longest of messages that set out
     /// at the same time has those of the whole exchange.
     pub(super) fn delays<'a>(&'a self, exchange: &Exchange, moment: &'a Moment<'a>) -> Delays<'a> {

@@ -9,8 +9,7 @@ use super::moment::Moment;
 
 /// Moves the time of each node, `[N + servers]`, to the end of a round: see [`Barrier`](super::Barrier).
 ///
-/// `step_seconds` are those of a local step of each client, `[N]`. Where a deadline cuts somebody off, whoever has trained waits until
-/// `deadline_seconds` after it began its local steps.
+/// `step_seconds` are those of a local step of each client, `[N]`.
 ///
 /// # Errors
 /// Those of messages over other edges than the links or the overlay know.
@@ -23,17 +22,11 @@ pub(super) fn advance(
     links: &LinkModel,
     moment: &Moment<'_>,
     step_seconds: &[f64],
-    deadline_seconds: Option<f64>,
 ) -> Result<(), NetworkError> {
-    let mut worked = vec![0.0; step_seconds.len()];
     let mut is_active = vec![false; nodes.len()];
-    let works = |phase: &Phase| !matches!(phase, Phase::Exchange(_));
-    let last_work = traffic.phases().iter().rposition(works);
-    for (at, phase) in traffic.phases().iter().enumerate() {
+    for phase in traffic.phases() {
         let mut work = |client: usize, steps: u32| {
-            let seconds = f64::from(steps) * step_seconds[client];
-            nodes[client] += seconds;
-            worked[client] += seconds;
+            nodes[client] += f64::from(steps) * step_seconds[client];
             is_active[client] |= steps > 0;
         };
         match phase {
@@ -49,12 +42,6 @@ pub(super) fn advance(
                 receive(nodes, &mut is_active, exchange, links, moment)?;
             }
         }
-        if let (true, Some(deadline)) = (last_work == Some(at), deadline_seconds) {
-            let clients = nodes.iter_mut().zip(&worked).zip(&is_active);
-            for ((node, worked), _) in clients.filter(|(_, is_active)| **is_active) {
-                *node += f64::max(deadline - worked, 0.0);
-            }
-        }
     }
     let active = nodes.iter().zip(&is_active);
     let ends = active.filter(|(_, is_active)| **is_active);
@@ -65,7 +52,8 @@ pub(super) fn advance(
     Ok(())
 }
 
-/// Lets each node wait for the messages to it. All set out when their senders have done what comes before.
+/// Lets each node wait until its own messages have left and those to it have arrived. All set out when their senders have done what comes
+/// before.
 fn receive(
     nodes: &mut [f64],
     is_active: &mut [bool],
@@ -74,11 +62,12 @@ fn receive(
     moment: &Moment<'_>,
 ) -> Result<(), NetworkError> {
     let begun = nodes.to_vec();
-    let delay = links.delays(exchange, moment);
+    let (delay, latency) = (links.delays(exchange, moment), links.latency_seconds());
     for (edge @ (from, to), bytes) in directed_edges(exchange, moment.overlay)? {
         let (from, to) = (from as usize, to as usize);
-        let arrival = begun[from] + delay(edge, bytes, begun[from])?;
-        nodes[to] = nodes[to].max(arrival);
+        let seconds = delay(edge, bytes, begun[from])?;
+        nodes[from] = nodes[from].max(begun[from] + (seconds - latency));
+        nodes[to] = nodes[to].max(begun[from] + seconds);
         is_active[from] = true;
         is_active[to] = true;
     }
@@ -251,7 +240,8 @@ mod tests {
         )
         .unwrap();
         // Over 0-1 go 10 B/s until second 9, 3 B/s until 18, then 10 B/s again: from 8 on 10, 27 and 3 bytes.
-        let by_hand = [8.0, 18.3, 1.0 + 40.0 / 7.0];
+        // Node 0 sends for as long, node 1 until 6.71.
+        let by_hand = [18.3, 18.3, 1.0 + 40.0 / 7.0];
         for (node, expected) in nodes.iter().zip(by_hand) {
             assert!((node - expected).abs() < 1e-12, "{nodes:?}");
         }
@@ -315,21 +305,28 @@ mod tests {
         assert_eq!(time.nodes, [3.5, 3.0, 3.0]);
     }
 
+    /// A sender of five messages of a second each over a directed overlay cannot send them faster, though nobody answers it.
     #[test]
-    fn who_is_in_time_waits_until_its_own_deadline() {
-        let yaml = "{links: {latency: {epoch: 1, message: 0.5}}, barrier: local}";
-        let clock = clock(yaml, 3, 0).until(Some(4.0));
+    fn messages_of_two_rounds_do_not_share_a_link() {
+        let yaml = "{links: {node_capacitated: {upload: {list: [10, 100, 100]}, latency_seconds: 4}}, barrier: local}";
+        let clock = clock(yaml, 3, 0);
         let mut traffic = Traffic::default();
-        traffic.compute(vec![2, 5, 0]);
-        traffic.neighbours(4, vec![1, 1, 0]);
-        traffic.wait_for_deadline();
-        let mut time = SimulatedTime {
-            seconds: 9.0,
-            nodes: vec![8.0, 7.0, 9.0],
+        let message = |from, to| Message {
+            from,
+            to,
+            bytes: 10,
         };
-        clock
-            .advance(&mut time, &traffic, Some(&path(3)), 2)
-            .unwrap();
-        assert_eq!(time.nodes, [12.5, 12.5, 12.5]);
+        traffic.messages(vec![message(0, 1), message(1, 2)]);
+        let mut time = SimulatedTime::default();
+        for round in 1..=5 {
+            clock.advance(&mut time, &traffic, None, round).unwrap();
+        }
+        // Node 0 has sent after five seconds; the last message arrives at node 1 after four more, and node 2 hears from that in the end.
+        assert_eq!(time.nodes[..2], [5.0, 9.0]);
+        assert!(
+            (time.nodes[2] - (8.0 + 0.1 + 4.0)).abs() < 1e-12,
+            "{:?}",
+            time.nodes
+        );
     }
 }

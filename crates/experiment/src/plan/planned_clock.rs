@@ -1,12 +1,13 @@
 //! The clock of a run, which tells how long a round takes on the network that it describes.
 
+use meshfold_algorithms::StragglerUnit;
 use meshfold_engine::{Amount, Purpose};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
-use crate::network::{Clock, LinkModel, NetworkError, NetworkNodes};
+use crate::network::{Barrier, Clock, LinkModel, NetworkError, NetworkNodes, SimulatedNetwork};
 use crate::plan::message_paths;
 use crate::plan::planned_overlay::PlannedOverlay;
 use crate::plan::population::Population;
@@ -51,6 +52,7 @@ pub(super) fn clock(
             .collect(),
         servers: population.servers,
     };
+    expect_barrier(run, network)?;
     let seed = run.config.seed_of(Purpose::Network);
     let stragglers = run.config.stragglers.as_ref();
     let clock = Clock::new(network, &everyone, seed)
@@ -65,6 +67,27 @@ pub(super) fn clock(
         run.error(fault, &path)
     })?;
     Ok(Some(clock))
+}
+
+/// Requires a global barrier where nothing is known of who waits for whom.
+///
+/// # Errors
+/// [`ConfigError`] at the barrier.
+fn expect_barrier(run: &Resolved<'_>, network: &SimulatedNetwork) -> Result<(), ConfigError> {
+    let (config, path) = (&run.config, "network.barrier");
+    if network.barrier != Some(Barrier::Local) {
+        return Ok(());
+    }
+    let stragglers = config.stragglers.as_ref();
+    if stragglers.is_some_and(|stragglers| stragglers.deadline_seconds.is_some()) {
+        let needed = "`global` with `stragglers.deadline_seconds`, which all wait for";
+        return Err(run.wrong(path, "local", needed));
+    }
+    if config.algorithm.profile().stragglers == StragglerUnit::Walks {
+        let needed = "`global` for a method of walks, which do not wait for each other anyway";
+        return Err(run.wrong(path, "local", needed));
+    }
+    Ok(())
 }
 
 /// The complaint about the network of `run`, at the setting that is at fault.

@@ -1,7 +1,10 @@
 //! Overlays that change, clients that fail or fall behind, and the time that rounds would take.
 
-use crate::tiny::{Case, records};
-use meshfold_experiment::{Ending, Record};
+use meshfold_data::DataFolder;
+use meshfold_engine::{Device, DeviceRequest};
+use meshfold_experiment::{Ending, ExperimentSource, Record, plan_without_data};
+
+use crate::tiny::{Case, YAML, records};
 
 const DSGD: &str = "algorithm={dsgd: {batch_size: 7, learning_rate: 0.1}}";
 
@@ -247,15 +250,34 @@ fn a_round_takes_as_long_as_its_slowest_client_and_its_messages() {
 /// cycle of the ring: here of the slow client and a neighbour, who wait for each other in turn.
 #[test]
 fn with_a_local_barrier_rounds_last_as_long_as_the_slowest_cycle() {
-    let network = "network={barrier: local, links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 2, slowdown: {list: [1, 1, 3, 1, 1, 1]}}}";
-    let (records, case) = finished(&[DSGD, network]);
-    let exchange = 2.0 * model_bytes(&case) as f64 / 1000.0;
-    assert!(exchange > 2.0, "{exchange}");
+    let network = "network={barrier: local, links: {fixed: {bytes_per_second: 1.0e+18, latency_seconds: 5}}, compute: {seconds_per_step: 2, slowdown: {list: [1, 1, 3, 1, 1, 1]}}}";
+    let (records, _) = finished(&[DSGD, network]);
     let seconds = |round: usize| records[round].simulated_seconds.unwrap();
-    assert!((seconds(1) - (6.0 + exchange)).abs() < 1e-9);
-    let cycle = (6.0 + exchange + 2.0 + exchange) / 2.0;
+    assert!((seconds(1) - (6.0 + 5.0)).abs() < 1e-9);
+    let cycle = (6.0 + 5.0 + 2.0 + 5.0) / 2.0;
     let found = (seconds(7) - seconds(3)) / 4.0;
     assert!((found - cycle).abs() < 1e-9, "{found} {cycle}");
+}
+
+#[test]
+fn a_local_barrier_is_refused_where_nothing_tells_who_waits() {
+    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
+    let refusal = |overrides: &[&str]| {
+        let source = ExperimentSource::new("tiny.yaml", YAML);
+        let source = source.with_overrides(overrides.iter().copied());
+        let planned = plan_without_data(&device, &source, &DataFolder::new("unused"));
+        planned.unwrap_err().to_string()
+    };
+    let network = "network={barrier: local, links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 1}}";
+    let late = refusal(&[DSGD, network, "stragglers={deadline_seconds: 2}"]);
+    let needed = "network.barrier: found local, needed `global` with `stragglers.deadline_seconds`";
+    assert!(late.contains(needed), "{late}");
+    let walks = "algorithm={dfedrw: {walkers: 2, hops: 3, batch_size: 7, learning_rate: 0.1}}";
+    let walks = refusal(&[walks, network, "topology=complete"]);
+    assert!(
+        walks.contains("needed `global` for a method of walks"),
+        "{walks}"
+    );
 }
 
 #[test]
