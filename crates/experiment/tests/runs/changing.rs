@@ -1,10 +1,8 @@
 //! Overlays that change, clients that fail or fall behind, and the time that rounds would take.
 
-use meshfold_data::DataFolder;
-use meshfold_engine::{Device, DeviceRequest};
-use meshfold_experiment::{Ending, ExperimentSource, Record, plan_without_data};
+use meshfold_experiment::{Ending, Record};
 
-use crate::tiny::{Case, YAML, records};
+use crate::tiny::{Case, records, refusal};
 
 const DSGD: &str = "algorithm={dsgd: {batch_size: 7, learning_rate: 0.1}}";
 
@@ -261,13 +259,6 @@ fn with_a_local_barrier_rounds_last_as_long_as_the_slowest_cycle() {
 
 #[test]
 fn a_local_barrier_is_refused_where_nothing_tells_who_waits() {
-    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
-    let refusal = |overrides: &[&str]| {
-        let source = ExperimentSource::new("tiny.yaml", YAML);
-        let source = source.with_overrides(overrides.iter().copied());
-        let planned = plan_without_data(&device, &source, &DataFolder::new("unused"));
-        planned.unwrap_err().to_string()
-    };
     let network = "network={barrier: local, links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 1}}";
     let late = refusal(&[DSGD, network, "stragglers={deadline_seconds: 2}"]);
     let needed = "network.barrier: found local, needed `global` with `stragglers.deadline_seconds`";

@@ -2,12 +2,10 @@
 
 use std::fs;
 
-use meshfold_data::DataFolder;
-use meshfold_engine::{Device, DeviceRequest};
+use meshfold_experiment::RunReport;
 use meshfold_experiment::results::{ClientViews, RecordedRun};
-use meshfold_experiment::{ExperimentSource, RunReport, plan_without_data};
 
-use crate::tiny::{Case, YAML, records, timeless};
+use crate::tiny::{Case, records, refusal, timeless};
 
 const ALL: &str = "evaluate.clients=[own, labels]";
 
@@ -173,13 +171,6 @@ fn clients_of_servers_are_judged_with_their_models() {
 
 #[test]
 fn what_is_no_local_test_set_is_refused() {
-    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
-    let refusal = |overrides: &[&str]| {
-        let source = ExperimentSource::new("tiny.yaml", YAML);
-        let source = source.with_overrides(overrides.iter().copied());
-        let planned = plan_without_data(&device, &source, &DataFolder::new("unused"));
-        planned.unwrap_err().to_string()
-    };
     for share in ["0", "1", "-0.1"] {
         let refused = refusal(&[&format!("evaluate.local_test={share}")]);
         let needed = "needed a share of each client's examples, above 0 and below 1";
@@ -197,13 +188,6 @@ fn what_is_no_local_test_set_is_refused() {
 
 #[test]
 fn accuracies_by_label_are_refused_for_texts() {
-    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
-    let refusal = |overrides: &[&str]| {
-        let source = ExperimentSource::new("tiny.yaml", YAML);
-        let source = source.with_overrides(overrides.iter().copied());
-        let planned = plan_without_data(&device, &source, &DataFolder::new("unused"));
-        planned.unwrap_err().to_string()
-    };
     let text = [
         ALL,
         "dataset={shakespeare: {source: tiny}}",

@@ -2,12 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use meshfold_data::DataFolder;
-use meshfold_engine::{Device, DeviceRequest};
 use meshfold_experiment::results::{ClientScore, RecordedRun};
-use meshfold_experiment::{Ending, ExperimentSource, Record, RunReport, plan_without_data, run};
+use meshfold_experiment::{Ending, Record, RunReport, run};
 
-use crate::tiny::{Case, YAML, records};
+use crate::tiny::{Case, records, refusal};
 
 const SHARE: &str = "evaluate.local_test=0.25";
 const TUNED: &str = "evaluate.fine_tune={local: {steps: 4}, batch_size: full, learning_rate: 0.2}";
@@ -186,13 +184,6 @@ fn the_table_of_clients_has_those_of_servers() {
 
 #[test]
 fn what_cannot_be_tuned_is_refused() {
-    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
-    let refusal = |overrides: &[&str]| {
-        let source = ExperimentSource::new("tiny.yaml", YAML);
-        let source = source.with_overrides(overrides.iter().copied());
-        let planned = plan_without_data(&device, &source, &DataFolder::new("unused"));
-        planned.unwrap_err().to_string()
-    };
     let refused = refusal(&[TUNED]);
     let needed = "evaluate.fine_tune: found no local test sets, needed `evaluate.local_test`";
     assert!(refused.contains(needed), "{refused}");

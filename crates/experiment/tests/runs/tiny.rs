@@ -9,7 +9,7 @@ use meshfold_data::{DataFolder, Splits};
 use meshfold_engine::{Device, DeviceRequest};
 use meshfold_experiment::{
     ExperimentSource, Observer, Record, RoundProgress, RunOptions, RunPlan, RunReport, plan,
-    read_records, run,
+    plan_without_data, read_records, run,
 };
 use tempfile::TempDir;
 
@@ -23,6 +23,15 @@ algorithm: {dfedavgm: {local: {steps: 3}, batch_size: 7, learning_rate: 0.1}}
 rounds: 7
 evaluate: {targets: [0.01, 1.0]}
 ";
+
+/// Why the settings of a test with `overrides` cannot be planned.
+pub(crate) fn refusal(overrides: &[&str]) -> String {
+    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
+    let source = ExperimentSource::new("tiny.yaml", YAML);
+    let source = source.with_overrides(overrides.iter().copied());
+    let planned = plan_without_data(&device, &source, &DataFolder::new("unused"));
+    planned.unwrap_err().to_string()
+}
 
 /// The settings of a test: YAML with overrides, and where it writes.
 pub(crate) struct Case {
