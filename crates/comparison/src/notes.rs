@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn runs_that_did_not_measure_the_way_did_not_end_early() {
         let timed = Judged::finished(
-            "seed: 1",
+            "seed: 1\nrounds: 10",
             &[&[("simulated_seconds", 9.0), ("test_accuracy", 0.5)]],
         );
         let notes = notes_at("seconds=10", vec![timed, run(2, &[(10.0, 0.9)])]);
