@@ -80,6 +80,8 @@ pub struct Profile<'a> {
     pub straggler_policy: Policy,
     /// Whether a client must hear from everyone who hears from it, so that stragglers cannot go on receiving.
     pub needs_mutual_exchange: bool,
+    /// Whether it is defined for an overlay that stays, so that differences between models may grow on one that changes.
+    pub needs_lasting_overlay: bool,
     /// The method's own weights, in place of configured ones, if it has any. A plan then describes the overlay with
     /// these.
     pub own_weights: Option<Weights>,
@@ -102,6 +104,7 @@ impl<'a> Profile<'a> {
             stragglers: StragglerUnit::Clients,
             straggler_policy: Policy::Isolate,
             needs_mutual_exchange: false,
+            needs_lasting_overlay: false,
             own_weights: None,
             mixes_by_weights: true,
             iterate_weighting: IterateWeighting::LearningRate,

@@ -295,7 +295,7 @@ macro_rules! method_config {
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: $kind,)*
-            /// Work of one round.
+            /// Work of one round. `gradient_tracking`, `d2`, `exact_diffusion` and `qg_dsgdm` make one step, `{steps: 1}`, and refuse others.
             #[serde(default = $local)]
             pub local: $crate::training::Local,
             /// Examples of a mini-batch.

@@ -56,6 +56,13 @@ impl DataArguments {
         self.data_dir.as_deref()
     }
 
+    /// The folder that was named, here or in the environment, if one was.
+    pub(crate) fn named(&self) -> Option<PathBuf> {
+        let environment = || std::env::var_os("MESHFOLD_DATA").filter(|folder| !folder.is_empty());
+        let named = self.data_dir.clone();
+        named.or_else(|| environment().map(PathBuf::from))
+    }
+
     /// The folder of the datasets, and that of the experiment for files of the user's own.
     ///
     /// # Errors

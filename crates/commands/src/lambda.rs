@@ -24,15 +24,20 @@ fn sentences<'a>(
     let takes_mean = any(|overlay| {
         overlay.lambda_of_period().is_some() && overlay.lambda().is_some_and(|lambda| lambda == 0.0)
     });
+    let is_of_draws = any(|overlay| overlay.lambda_of_draws.is_some());
     let is_of_round_1 = any(PlannedOverlay::lambda_is_of_round_1);
     let known = [
         (
             takes_turns,
-            "λ is per exchange; where overlays take turns, it is the T-th root of the λ of their period of T rounds",
+            "λ is per exchange; where overlays take turns, it is the factor by which differences shrink in the long run",
         ),
         (
             takes_mean,
             "it is 0 where the exchanges of one period together give every client the mean",
+        ),
+        (
+            is_of_draws,
+            "where overlays are drawn anew in each round, λ is √‖E[WᵀW] − 11ᵀ/N‖: how differences shrink per exchange, in the mean square",
         ),
         (
             is_of_round_1,
@@ -62,10 +67,11 @@ mod tests {
     fn only_what_holds_is_said() {
         assert!(said(r#"{"ring": {}}"#).is_empty());
         let turns = r#"{"periodic": {"list": [{"ring": {}}, {"star": {}}]}}"#;
-        assert_eq!(said(turns), ["rounds"]);
-        assert_eq!(said(r#"{"one_peer": {}}"#), ["rounds", "mean"]);
+        assert_eq!(said(turns), ["run"]);
+        assert_eq!(said(r#"{"one_peer": {}}"#), ["run", "mean"]);
         let phases = r#"{"phases": {"list": [{"rounds": 1, "of": {"ring": {}}}, {"of": {"complete": {}}}]}}"#;
         assert_eq!(said(phases), ["1"]);
         assert_eq!(said(r#"{"redraw": {"of": {"ring": {}}}}"#), ["1"]);
+        assert_eq!(said(r#"{"random_matching": {}}"#), ["square"]);
     }
 }

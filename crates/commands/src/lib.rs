@@ -13,6 +13,7 @@ mod commands;
 mod dispatch;
 mod failure;
 mod figures;
+mod gathered;
 mod http;
 mod interruption;
 mod json_lines;

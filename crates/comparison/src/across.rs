@@ -4,24 +4,25 @@ use crate::at::At;
 use crate::digits::Digits;
 use crate::error::TableError;
 use crate::fields::ABSENT;
-use crate::grid::{Grid, GridRow, is_best_of, notes};
+use crate::grid::{Grid, GridRow, comparisons, is_best_of, notes};
 use crate::request::Request;
 use crate::table::{Outcome, Row, Table};
+
+/// The sign of a mean that is significantly other than the one that it is compared with.
+const SIGNIFICANT: char = '*';
+/// Below which p-value it stands.
+const LEVEL: f64 = 0.05;
 
 /// Requires that a table of `request` can stand with the values of a setting side by side, if it is to.
 ///
 /// # Errors
-/// [`TableError::NoColumnAcross`] or [`TableError::AcrossWith`].
+/// [`TableError::NoColumnAcross`] or [`TableError::AcrossTarget`].
 pub(crate) fn expect_across(request: &Request) -> Result<(), TableError> {
     let Some(across) = &request.across else {
         return Ok(());
     };
-    let others = [
-        (request.compare.is_some(), "--compare"),
-        (matches!(request.at, At::Target(_)), "--at target="),
-    ];
-    if let Some((_, other)) = others.into_iter().find(|(is_there, _)| *is_there) {
-        return Err(TableError::AcrossWith { other });
+    if matches!(request.at, At::Target(_)) {
+        return Err(TableError::AcrossTarget);
     }
     match request.by.contains(across) {
         true => Ok(()),
@@ -69,6 +70,7 @@ impl Grid {
         let mut notes = notes(table, &rows);
         notes.insert(0, what(table));
         notes.extend(table.request.best.iter().map(|best| table.taken(best)));
+        notes.extend(significance(table));
         Self {
             titles,
             words,
@@ -98,10 +100,42 @@ fn others(row: &Row, column: usize) -> Vec<String> {
 }
 
 fn mean(row: &Row, table: &Table) -> String {
-    match &row.outcome {
-        Outcome::Figure(estimate) => Digits::of(&table.request.metric).mean(estimate.as_ref()),
-        Outcome::Target(_) => ABSENT.to_owned(),
+    let Outcome::Figure(estimate) = &row.outcome else {
+        return ABSENT.to_owned();
+    };
+    let mut mean = Digits::of(&table.request.metric).mean(estimate.as_ref());
+    if is_significant(row) {
+        mean.push(SIGNIFICANT);
     }
+    mean
+}
+
+fn is_significant(row: &Row) -> bool {
+    row.corrected.is_some_and(|p_value| p_value < LEVEL)
+}
+
+/// What [`SIGNIFICANT`] stands for, where means are compared.
+fn significance(table: &Table) -> Option<String> {
+    let (field, value) = table.request.compare.as_ref()?;
+    let wording = &table.wording;
+    let over = wording.name(&table.request.over);
+    let with = format!("{}={}", wording.name(field), wording.value(field, value));
+    let corrected = match comparisons(table) {
+        0 => {
+            return Some(format!(
+                "no mean could be compared with that of {with}: a paired t test needs two values of {over} that both have"
+            ));
+        }
+        1 => "not corrected for several comparisons".to_owned(),
+        count => format!("corrected by Holm's method for {count} comparisons"),
+    };
+    let found = match table.rows.iter().any(is_significant) {
+        true => format!("{SIGNIFICANT} differs"),
+        false => "no mean differs".to_owned(),
+    };
+    Some(format!(
+        "{found} from the mean of {with} and the same other settings (p < {LEVEL}, paired t test over {over}, two-sided, {corrected})"
+    ))
 }
 
 /// What the cells are, and how many runs each is the mean of.
@@ -184,10 +218,43 @@ mod tests {
             ..request("alpha")
         };
         assert!(told(target).contains("leave out --at target="));
-        let compared = Request {
-            compare: Some(("algorithm".to_owned(), "dsgd".to_owned())),
-            ..request("alpha")
+    }
+
+    #[test]
+    fn a_star_marks_what_differs_significantly_from_the_compared_mean() {
+        let grid = |last: f64| {
+            let mut all = runs();
+            let settings = |seed: usize, algorithm: &str| {
+                format!(
+                    "{{seed: {seed}, algorithm: {algorithm}, partition: {{dirichlet: {{alpha: 0.1}}}}}}"
+                )
+            };
+            for (algorithm, accuracy) in [("dsgd", 0.501), ("alone", last)] {
+                let settings = settings(3, algorithm);
+                all.push(Judged::finished(
+                    &settings,
+                    &[&[("test_accuracy", accuracy)]],
+                ));
+            }
+            let request = Request {
+                compare: Some(("algorithm".to_owned(), "dsgd".to_owned())),
+                ..request("alpha")
+            };
+            Grid::of(&Table::about(all, request).unwrap())
         };
-        assert!(told(compared).contains("leave out --compare"));
+        let near = grid(0.603);
+        let starred = |grid: &Grid| grid.rows[1].cells[1].ends_with(" %*");
+        assert!(starred(&near), "{:?}", near.rows[1].cells);
+        assert!(!near.rows[0].cells[1].contains('*'));
+        let note = near.notes.last().unwrap();
+        assert_eq!(
+            note,
+            "* differs from the mean of algorithm=dsgd and the same other settings (p < 0.05, paired t test over seed, two-sided, not \
+             corrected for several comparisons)"
+        );
+        assert!(
+            !starred(&grid(0.3)),
+            "differences of .1, .1 and -.2 are chance"
+        );
     }
 }

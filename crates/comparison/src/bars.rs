@@ -39,6 +39,7 @@ impl Plot {
         let bars = bars.map(|(place, row)| groups.bar(place, &drawn[place], row));
         let put = |panel: &mut Panel, bar: Option<Bar>| panel.bars.extend(bar);
         let mut notes: Vec<String> = groups.legend.iter().filter_map(repeats).collect();
+        notes.extend(panels.note(request));
         notes.extend(bare(&table));
         let size = page(request, panels.count())?;
         groups.expect_room(request, panels.count(), size)?;

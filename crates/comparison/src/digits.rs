@@ -8,6 +8,9 @@ use crate::fields::ABSENT;
 /// The share of a mean below which its interval is rounding.
 const ROUNDING: f64 = 1e-12;
 
+/// A number that needs more decimals than these to show anything is written with an exponent.
+const MOST_DECIMALS: usize = 6;
+
 /// How a figure is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Digits {
@@ -41,9 +44,29 @@ impl Digits {
                 // Values that are equal but for rounding have no interval to speak of.
                 let is_noise = interval.half_width() < ROUNDING * estimate.mean.abs();
                 let half = if is_noise { 0.0 } else { interval.half_width() };
-                format!("{mean} ± {}{}", self.number(half), self.unit())
+                format!("{mean} ± {}{}", self.beside(half, &mean), self.unit())
             }
             None => format!("{mean}{}", self.unit()),
+        }
+    }
+
+    /// `value` with the decimals of the number `mean`, or as many as show its first digit.
+    fn beside(self, value: f64, mean: &str) -> String {
+        let scaled = match self {
+            Self::Percent | Self::Tenths => return self.number(value),
+            Self::Four => value,
+            Self::Divided(divisor) => value / divisor,
+        };
+        if scaled == 0.0 || mean.contains('e') {
+            return four(scaled);
+        }
+        let of_mean = mean
+            .split_once('.')
+            .map_or(0, |(_, decimals)| decimals.len());
+        let first = (-scaled.abs().log10().floor()).max(0.0) as usize;
+        match first <= MOST_DECIMALS {
+            true => format!("{scaled:.0$}", of_mean.max(first)),
+            false => four(scaled),
         }
     }
 
@@ -97,6 +120,13 @@ mod tests {
         assert_eq!(Digits::Percent.mean(None), "–");
         let equal = Estimate::of(&[0.1 + 0.2, 0.3]).unwrap();
         assert_eq!(Digits::Four.mean(Some(&equal)), "0.3000 ± 0");
+        let mean =
+            |digits: Digits, values: &[f64]| digits.mean(Some(&Estimate::of(values).unwrap()));
+        assert_eq!(mean(Digits::Four, &[0.30, 0.31]), "0.3050 ± 0.0635");
+        assert_eq!(mean(Digits::Four, &[150.0, 150.01]), "150.0 ± 0.06");
+        assert_eq!(mean(Digits::Four, &[1.0, 1.0 + 1e-9]), "1.000 ± 6.353e-9");
+        assert_eq!(mean(Digits::Four, &[1e7, 1.1e7]), "1.050e7 ± 6.353e6");
+        assert_eq!(mean(Digits::Divided(1e6), &[1.5e8, 1.6e8]), "155.0 ± 63.5");
         assert_eq!(Digits::Tenths.figure(24.0), "24.0");
         assert_eq!(Digits::Four.figure(0.001_234_56), "0.001235");
         assert_eq!(Digits::Divided(1e6).figure(152_700_000.0), "152.7");

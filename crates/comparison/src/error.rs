@@ -42,10 +42,9 @@ pub enum TableError {
     },
     /// No run recorded a figure of this name.
     #[error(
-        "no figure is called `{written}`{}; those that there are: {}{}",
+        "no figure is called `{written}`{}; those that there are: {}",
         meant(written, known.iter().chain(of_clients)),
-        list(known),
-        of_clients_too(of_clients)
+        figures(known, of_clients)
     )]
     UnknownFigure {
         /// What was asked for.
@@ -199,12 +198,9 @@ pub enum TableError {
         /// The most panels.
         most: usize,
     },
-    /// Means are to stand side by side, and something else is asked for that has several columns.
-    #[error("--across sets means side by side: leave out {other}, or --across")]
-    AcrossWith {
-        /// The other option.
-        other: &'static str,
-    },
+    /// Means are to stand side by side, and what it took to reach a target has several columns.
+    #[error("--across sets means side by side: leave out --at target=, or --across")]
+    AcrossTarget,
     /// No row has the value to compare with.
     #[error(
         "--compare {field}={value}: found no such row; {field} is one of {}",
@@ -288,15 +284,37 @@ fn remedy(shown: Shown) -> &'static str {
     }
 }
 
-/// The figures over the clients that no record lists.
-fn of_clients_too(of_clients: &[String]) -> String {
-    match of_clients.is_empty() {
-        true => String::new(),
-        false => format!(
-            "; and of {} the quantiles .p0 to .p100 of the clients and the means of the worst, .worst1 to .worst100",
-            list(of_clients)
-        ),
+/// The figures that runs have: each once, and once what there is of all that have a spread or a number for each client.
+fn figures(known: &[String], of_clients: &[String]) -> String {
+    let whole = |name: &&String| {
+        let above = name.rsplit_once('.').map(|(above, _)| above);
+        !known.iter().any(|other| Some(other.as_str()) == above)
+    };
+    let has_spread = |name: &&&String| known.contains(&format!("{name}.std"));
+    let figures: Vec<&String> = known.iter().filter(whole).collect();
+    let spread: Vec<String> = figures
+        .iter()
+        .filter(has_spread)
+        .map(|name| (*name).clone())
+        .collect();
+    let mut told = match figures.is_empty() {
+        true => "nothing".to_owned(),
+        false => figures
+            .iter()
+            .map(|name| name.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    if !spread.is_empty() {
+        told.push_str(&format!("; .min, .max and .std of {}", list(&spread)));
     }
+    if !of_clients.is_empty() {
+        told.push_str(&format!(
+            "; the quantiles .p0 to .p100 of the clients and the means of the worst, .worst1 to .worst100, of {}",
+            list(of_clients)
+        ));
+    }
+    told
 }
 
 /// The measures of progress.

@@ -183,7 +183,8 @@ pub(crate) fn paths(runs: &[Fields]) -> BTreeSet<String> {
     all.cloned().collect()
 }
 
-/// A value in a table: `ring`, `0.1`, `[200, 100]`, `clients.share=0.2 from_round=1`; a dash for what is absent.
+/// A value in a table: `ring`, `0.1`, `[200, 100]`, `[ring hops=1, star]`, `clients.share=0.2 from_round=1`; a dash for what is
+/// absent.
 pub(crate) fn text(value: Option<&Value>) -> String {
     match value {
         None => ABSENT.to_owned(),
@@ -193,19 +194,29 @@ pub(crate) fn text(value: Option<&Value>) -> String {
             format!("[{}]", items.join(", "))
         }
         Some(Value::Object(map)) => {
-            let mut pairs = Vec::new();
-            add_pairs("", map, &mut pairs);
-            pairs.join(" ")
+            let mut words = Vec::new();
+            match map.iter().next() {
+                // A choice goes by its name.
+                Some((name, Value::Object(settings))) if map.len() == 1 => {
+                    words.push(name.clone());
+                    add_pairs("", settings, &mut words);
+                }
+                _ => add_pairs("", map, &mut words),
+            }
+            words.join(" ")
         }
         Some(other) => other.to_string(),
     }
 }
 
-/// Adds `key=value` for each value in `map` that is not null, with the dotted path after `above` as its key.
+/// Adds `key=value` for each value in `map` that is not null, with the dotted path after `above` as its key; the key alone for a map
+/// without any. A file stands for the digest beside it.
 fn add_pairs(above: &str, map: &Map<String, Value>, pairs: &mut Vec<String>) {
     for (key, value) in map {
         match value {
             Value::Null => {}
+            Value::String(_) if key == "sha256" && map.contains_key("file") => {}
+            Value::Object(inner) if inner.is_empty() => pairs.push(format!("{above}{key}")),
             Value::Object(inner) => add_pairs(&format!("{above}{key}."), inner, pairs),
             _ => pairs.push(format!("{above}{key}={}", text(Some(value)))),
         }
@@ -242,6 +253,28 @@ mod tests {
         let named = [&algorithm, &seed, &topology];
         assert_eq!(differing(&runs, &named), Vec::<String>::new());
         assert_eq!(differing(&runs[..1], &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_stands_in_a_list_goes_by_its_name() {
+        for (written, expected) in [
+            (
+                r#"[{"ring": {"hops": 1}}, {"star": {}}]"#,
+                "[ring hops=1, star]",
+            ),
+            (
+                r#"[{"edges": {"file": "a.edges", "sha256": "f0"}}, {"redraw": {"of": {"star": {}}, "every": 2}}]"#,
+                "[edges file=a.edges, redraw of.star every=2]",
+            ),
+            (
+                r#"[{"clients": {"share": 0.2}, "from_round": 1, "until_round": null}]"#,
+                "[clients.share=0.2 from_round=1]",
+            ),
+            ("[200, 100]", "[200, 100]"),
+        ] {
+            let value: Value = serde_json::from_str(written).unwrap();
+            assert_eq!(text(Some(&value)), expected);
+        }
     }
 
     #[test]

@@ -146,7 +146,8 @@ pub(crate) fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
             "± is half of the 95 % interval of the mean (Student's t) over {over}"
         ));
     }
-    if let Some((field, value)) = &table.request.compare {
+    let compare = table.request.compare.as_ref();
+    if let Some((field, value)) = compare.filter(|_| table.request.across.is_none()) {
         let p = match comparisons(table) {
             0 | 1 => {
                 "p: paired t test, two-sided, not corrected for several comparisons".to_owned()
@@ -165,7 +166,7 @@ pub(crate) fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
 }
 
 /// How many rows have a p-value.
-fn comparisons(table: &Table) -> usize {
+pub(crate) fn comparisons(table: &Table) -> usize {
     let rows = table.rows.iter();
     rows.filter(|row| row.corrected.is_some()).count()
 }

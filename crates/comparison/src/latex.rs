@@ -21,24 +21,28 @@ pub fn latex(grid: &Grid) -> String {
         titles.join(" & ")
     );
     for row in &grid.rows {
-        text += &format!("{} \\\\\n", cells(row).join(" & "));
+        text += &format!("{} \\\\\n", cells(row, grid.words).join(" & "));
     }
     text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
 }
 
-/// The cells of a row.
-fn cells(row: &GridRow) -> Vec<String> {
-    let escaped = |text: &str| match text.strip_prefix('-') {
+/// The cells of a row, of which the first `words` hold words. The star of a mean is raised.
+fn cells(row: &GridRow, words: usize) -> Vec<String> {
+    let number = |text: &str| match text.strip_prefix('-') {
         Some(number) if number.starts_with(|first: char| first.is_ascii_digit()) => {
             format!("$-${}", escaped(number))
         }
         _ => escaped(text),
     };
+    let escaped = |place: usize, text: &str| match text.strip_suffix('*') {
+        Some(mean) if place >= words => format!("{}$^*$", number(mean)),
+        _ => number(text),
+    };
     let cell = |(place, cell): (usize, &String)| match row.best.contains(&place) {
-        true => format!("\\textbf{{{}}}", escaped(cell)),
+        true => format!("\\textbf{{{}}}", escaped(place, cell)),
         // After `\\` and `\midrule` a bracket or an asterisk would be an option of these.
-        false if cell.starts_with(['[', '*']) => format!("{{}}{}", escaped(cell)),
-        false => escaped(cell),
+        false if cell.starts_with(['[', '*']) => format!("{{}}{}", escaped(place, cell)),
+        false => escaped(place, cell),
     };
     row.cells.iter().enumerate().map(cell).collect()
 }
@@ -92,14 +96,20 @@ mod tests {
     #[test]
     fn a_list_at_the_start_of_a_row_is_no_option_of_the_line_before() {
         let row = GridRow {
-            cells: ["[4, 8]", "> 3", "-2.40 ± 1.00 %", "-"]
+            cells: ["[4, 8]", "> 3*", "-2.40 ± 1.00 %", "-", "0.5 ± 0.1*"]
                 .map(str::to_owned)
                 .to_vec(),
             best: Vec::new(),
         };
         assert_eq!(
-            cells(&row),
-            ["{}[4, 8]", "$>$ 3", "$-$2.40 $\\pm$ 1.00 \\%", "-"]
+            cells(&row, 2),
+            [
+                "{}[4, 8]",
+                "$>$ 3*",
+                "$-$2.40 $\\pm$ 1.00 \\%",
+                "-",
+                "0.5 $\\pm$ 0.1$^*$"
+            ]
         );
     }
 }

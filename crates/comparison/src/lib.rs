@@ -17,6 +17,7 @@ mod curves;
 mod deciding;
 mod difference;
 mod digits;
+mod edge_of_range;
 mod error;
 mod fields;
 mod figure_words;

@@ -15,7 +15,9 @@ pub fn markdown(grid: &Grid) -> String {
     let mut text = line(&grid.titles) + &line(&rules);
     grid.rows.iter().for_each(|row| text += &line(&row.cells));
     for note in &grid.notes {
-        text += &format!("\n{note}.\n");
+        // A star at the beginning would be that of a list.
+        let star = if note.starts_with('*') { "\\" } else { "" };
+        text += &format!("\n{star}{note}.\n");
     }
     text
 }
@@ -34,12 +36,12 @@ mod tests {
                 cells: vec!["ring".to_owned(), "3".to_owned()],
                 best: vec![1],
             }],
-            notes: vec!["said".to_owned()],
+            notes: vec!["said".to_owned(), "* differs".to_owned()],
             rivals: "all",
         };
         assert_eq!(
             markdown(&grid),
-            "| a\\|b | n |\n| --- | ---: |\n| ring | 3 |\n\nsaid.\n"
+            "| a\\|b | n |\n| --- | ---: |\n| ring | 3 |\n\nsaid.\n\n\\* differs.\n"
         );
     }
 }

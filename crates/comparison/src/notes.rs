@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::at::At;
 use crate::client_figure::ClientFigure;
 use crate::deciding::choice;
+use crate::edge_of_range::at_the_edge;
 use crate::grouping::Group;
 use crate::judged::Judged;
 use crate::name::Name;
@@ -22,6 +23,7 @@ pub(crate) fn notes(
 ) -> Vec<String> {
     let choice = |best: &String| choice([best, &request.over], on, request.figures(), wording);
     let mut notes: Vec<String> = request.best.iter().map(choice).collect();
+    notes.extend(together(edges(candidates, groups, request, wording)));
     notes.extend(place(groups, request, wording));
     notes.extend(of_clients(request, on, wording));
     notes.extend(together(unequal(candidates, over, on, request, wording)));
@@ -104,6 +106,25 @@ fn of_clients(request: &Request, on: &str, wording: &Wording) -> Vec<String> {
         Some(format!("{}: {meaning} of each run", wording.name(name)))
     };
     figures.iter().filter_map(say).collect()
+}
+
+/// The rows whose best value lies at the edge of those tried.
+fn edges(
+    candidates: &[Group<'_>],
+    groups: &[Group<'_>],
+    request: &Request,
+    wording: &Wording,
+) -> Vec<OfRow> {
+    let at_the_edge = at_the_edge(candidates, groups, request, wording).into_iter();
+    let of_row = |(place, what): (usize, String)| {
+        let keys = &groups[place].keys;
+        let row = match keys.is_empty() {
+            true => "all runs".to_owned(),
+            false => wording.values(&request.by, keys).join(", "),
+        };
+        OfRow { row, what }
+    };
+    at_the_edge.map(of_row).collect()
 }
 
 /// For each row whose candidates for `best` were measured under different numbers of `over`: the number of each.

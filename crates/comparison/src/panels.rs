@@ -3,6 +3,7 @@
 use meshfold_figure::Panel;
 
 use crate::error::TableError;
+use crate::fields::ABSENT;
 use crate::naming::Wording;
 use crate::plot::PlotRequest;
 
@@ -15,12 +16,13 @@ pub(crate) struct Panels {
     column: Option<usize>,
     /// One for each panel.
     titles: Vec<String>,
-    /// One for each curve.
-    places: Vec<usize>,
+    /// One for each curve; none for one that lies in all panels.
+    places: Vec<Option<usize>>,
 }
 
 impl Panels {
     /// Those that `request` asks for, in the order of what is drawn, whose values are `drawn`; one without a title if it asks for none.
+    /// What lacks the setting, as a method without an overlay lacks `topology`, lies in all panels, to be compared with.
     ///
     /// # Errors
     /// [`TableError::NoPanels`] and [`TableError::ManyPanels`].
@@ -33,7 +35,7 @@ impl Panels {
             return Ok(Self {
                 column: None,
                 titles: vec![String::new()],
-                places: vec![0; drawn.len()],
+                places: vec![Some(0); drawn.len()],
             });
         };
         let mut by = request.curves.by.iter();
@@ -43,10 +45,15 @@ impl Panels {
         })?;
         let mut values: Vec<&String> = Vec::new();
         let mut places = Vec::new();
+        let lacks_all = drawn.iter().all(|keys| keys[column] == ABSENT);
         for keys in drawn {
             let value = &keys[column];
+            if value == ABSENT && !lacks_all {
+                places.push(None);
+                continue;
+            }
             let known = values.iter().position(|other| *other == value);
-            places.push(known.unwrap_or(values.len()));
+            places.push(Some(known.unwrap_or(values.len())));
             if known.is_none() {
                 values.push(value);
             }
@@ -78,15 +85,27 @@ impl Panels {
         values
     }
 
+    /// Says that something stands in all panels, if it does.
+    pub(crate) fn note(&self, request: &PlotRequest) -> Option<String> {
+        let field = request.panels.as_ref()?;
+        let is_everywhere = self.places.iter().any(Option::is_none);
+        is_everywhere.then(|| format!("what has no {field} stands in all panels"))
+    }
+
     /// The panels with all that is `drawn`, each put by `put` where it lies.
-    pub(crate) fn filled<T>(self, drawn: Vec<T>, put: impl Fn(&mut Panel, T)) -> Vec<Panel> {
+    pub(crate) fn filled<T: Clone>(self, drawn: Vec<T>, put: impl Fn(&mut Panel, T)) -> Vec<Panel> {
         let panel = |title| Panel {
             title,
             ..Panel::default()
         };
         let mut panels: Vec<Panel> = self.titles.into_iter().map(panel).collect();
         for (place, drawn) in self.places.into_iter().zip(drawn) {
-            put(&mut panels[place], drawn);
+            match place {
+                Some(place) => put(&mut panels[place], drawn),
+                None => panels
+                    .iter_mut()
+                    .for_each(|panel| put(panel, drawn.clone())),
+            }
         }
         panels
     }

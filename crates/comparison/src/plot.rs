@@ -137,6 +137,7 @@ impl Plot {
         let (legend, styles) = Legend::among(&titles, &all, &drawn_keys);
         let repeating: Vec<String> = legend.iter().filter_map(repeats).collect();
         let drawn = curves.curves.iter().zip(styles).map(drawn);
+        let everywhere = panels.note(request);
         let figure = Figure {
             size,
             font_size: request.font_size,
@@ -148,7 +149,11 @@ impl Plot {
         expect_within(&figure)?;
         Ok(Self {
             figure,
-            notes: repeating.into_iter().chain(curves.notes).collect(),
+            notes: repeating
+                .into_iter()
+                .chain(everywhere)
+                .chain(curves.notes)
+                .collect(),
         })
     }
 }

@@ -203,9 +203,23 @@ fn wording(
     Wording::of(&request.words, &Known::of(figures, &settings, &chosen.all))
 }
 
-/// Each path as its shortest end that stands for no other path.
+/// Each path as its last key, if this stands for it and for the same key of other choices, as `learning_rate` does for that of every method;
+/// else as its shortest end that stands for no other path.
 fn shortest(paths: Vec<String>, runs: &[Fields]) -> Vec<String> {
-    paths.iter().map(|path| short(path, runs)).collect()
+    let mut names: Vec<String> = Vec::new();
+    for path in &paths {
+        let last = path.rsplit('.').next().unwrap_or(path);
+        let is_meant = Name::find(last, runs).is_ok_and(|name| name.covers(path));
+        let name = if is_meant {
+            last.to_owned()
+        } else {
+            short(path, runs)
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn names(chosen: &Chosen, request: &Request) -> Result<Names, TableError> {
@@ -288,5 +302,14 @@ mod tests {
         ];
         let fields = [Fields::of(&a), Fields::of(&b)];
         assert_eq!(shortest(differing(&fields, &[]), &fields), ["dsgd.rate"]);
+        let texts = [
+            "algorithm: {dsgd: {rate: 0.1}}",
+            "algorithm: {dsgd: {rate: 0.5}}",
+            "algorithm: {fedavg: {rate: 0.1}}",
+            "algorithm: {fedavg: {rate: 0.5}}",
+        ];
+        let fields = texts.map(|text| Fields::of(&settings(text)));
+        let found = shortest(differing(&fields, &[]), &fields);
+        assert_eq!(found, ["algorithm", "rate"]);
     }
 }

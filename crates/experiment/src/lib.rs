@@ -58,6 +58,7 @@ pub use plan::churn::{ChurnRun, plan_churn};
 pub use plan::division::{divide, work};
 pub use plan::over_ranks::OverRanks;
 pub use plan::overlay_memory::check_overlay_memory;
+pub use plan::overlays_of_rounds::OverlaysOfRounds;
 pub use plan::placement::Placement;
 pub use plan::planned_overlay::{CliqueSummary, OverlayFigures, PlannedOverlay, first_overlay};
 pub use plan::population::Population;

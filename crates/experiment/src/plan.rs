@@ -17,6 +17,7 @@ mod message_paths;
 pub(crate) mod over_ranks;
 mod overlay_checks;
 pub(crate) mod overlay_memory;
+pub(crate) mod overlays_of_rounds;
 pub(crate) mod placement;
 mod planned_clock;
 mod planned_data;

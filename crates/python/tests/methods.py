@@ -40,16 +40,21 @@ class GradientTracking(mf.Method):
         self.gradient = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
-        change, rates = round.gradients(models)
-        change -= self.gradient
-        self.gradient += change
-        self.tracker += change
-        if round.number > 1:
-            round.send(self.tracker)
-            self.tracker.mix(round.mixing)
+        rates = round.learning_rates
+        if round.number == 1:
+            self.follow(models, round)
         models.add_scaled(self.tracker, -rates)
         round.send(models)
         models.mix(round.mixing)
+        self.follow(models, round)
+        round.send(self.tracker)
+        self.tracker.mix(round.mixing)
+
+    def follow(self, models: mf.Stack, round: mf.Round) -> None:
+        change, _ = round.gradients(models)
+        change -= self.gradient
+        self.gradient += change
+        self.tracker += change
 
 
 class Choco(mf.Method):

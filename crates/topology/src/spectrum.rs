@@ -38,7 +38,7 @@ pub(crate) const ROUNDING: f64 = 1e-10;
 /// each field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectrum {
-    /// λ2, the second largest eigenvalue of W. NaN if W is not reversible.
+    /// λ2, the largest eigenvalue of W besides the 1 of equal values. NaN if W is not reversible.
     pub lambda2: f64,
     /// λN, the smallest eigenvalue of W. NaN if W is not reversible.
     pub lambda_n: f64,
@@ -50,7 +50,8 @@ pub struct Spectrum {
     pub kappa: f64,
     /// Expected consensus rate `p = 1 - ‖W - 11ᵀ/N‖₂²` (P-FedAvg, Theorem 4); may be negative if W is not symmetric.
     pub p: f64,
-    /// Steady disagreement `Σ λi² / (1 - λi²)` over i ≥ 2 under independent noise of unit variance per node and exchange.
+    /// Steady disagreement `Σ λi² / (1 - λi²)` over i ≥ 2 under independent noise of unit variance per node and exchange; infinite
+    /// if an eigenvalue has a modulus of 1 or more.
     /// It needs all eigenvalues: NaN unless W is symmetric, and above [`DENSE_NODES`] nodes.
     pub disagreement: f64,
     /// Effective number of neighbours for each of [`DECAYS`], [`effective_neighbours`]; NaN unless W is symmetric.
@@ -62,7 +63,7 @@ pub struct Spectrum {
     pub c_lambda: f64,
     /// `(λ + 1) / 2`, the λ_P of a random walk by W (DFedRW, Section III, before Lemma 2).
     pub lambda_walk: f64,
-    /// All eigenvalues of W, descending; absent above [`DENSE_NODES`] nodes or if W is not reversible.
+    /// All eigenvalues of W, the 1 of equal values first, the others descending; absent above [`DENSE_NODES`] nodes or if W is not reversible.
     pub eigenvalues: Option<Vec<f64>>,
 }
 
@@ -169,7 +170,10 @@ fn c_lambda(lambda: f64) -> f64 {
 }
 
 fn disagreement(nodes: usize, eigenvalues: &[f64]) -> f64 {
-    let of = |value: &f64| value * value / (1.0 - value * value);
+    let of = |value: &f64| match value * value {
+        square if square < 1.0 => square / (1.0 - square),
+        _ => f64::INFINITY,
+    };
     match nodes {
         1 => 0.0,
         _ => eigenvalues[1..].iter().map(of).sum(),
@@ -320,7 +324,7 @@ impl Mixing {
     }
 }
 
-/// All eigenvalues of W, descending, from those of `I - W`; what rounding leaves of the exact −1, 0 and 1 is removed.
+/// All eigenvalues of W, the 1 of equal values first and the others descending, from those of `I - W`; what rounding leaves of the exact −1, 0 and 1 is removed.
 fn eigenvalues_of_mixing(deficit: &Symmetric, connected: bool) -> Result<Vec<f64>, TopologyError> {
     let deficits = dense::eigenvalues(deficit)?;
     let rounding = 1e-14 * deficits.len() as f64;
@@ -332,8 +336,41 @@ fn eigenvalues_of_mixing(deficit: &Symmetric, connected: bool) -> Result<Vec<f64
         }
     };
     let mut values: Vec<f64> = deficits.into_iter().map(exact).collect();
+    // Negative weights may make others larger.
+    let from_one = |place: &usize| (values[*place] - 1.0).abs();
+    let of_equal = (0..values.len()).min_by(|a, b| from_one(a).total_cmp(&from_one(b)));
+    if let Some(place) = of_equal {
+        values[..=place].rotate_right(1);
+    }
     if !connected && values.len() > 1 {
         values[1] = 1.0;
     }
     Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Weights `a` and `b` of the edges of a path of three: the eigenvalues besides 1 are `1 − μ` with `μ² − 2 (a + b) μ + 3 a b = 0`.
+    #[test]
+    fn negative_weights_that_drive_values_apart_have_a_lambda_above_1() {
+        let path = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
+        let (a, b) = (-0.5, 0.2);
+        let rows = vec![
+            vec![(0, 1.0 - a), (1, a)],
+            vec![(0, a), (1, 1.0 - a - b), (2, b)],
+            vec![(1, b), (2, 1.0 - b)],
+        ];
+        let matrix = MixingMatrix::from_rows(3, rows).unwrap();
+        let spectrum = Spectrum::of(&path, &Weights::default(), &matrix).unwrap();
+        let root = f64::sqrt((a + b) * (a + b) - 3.0 * a * b);
+        let largest = 1.0 - (a + b) + root;
+        assert!((spectrum.lambda2 - largest).abs() < 1e-12, "{spectrum:?}");
+        assert!((spectrum.lambda - largest).abs() < 1e-12 && largest > 1.9);
+        assert!((spectrum.p - (1.0 - largest * largest)).abs() < 1e-12);
+        assert_eq!(spectrum.disagreement, f64::INFINITY);
+        assert_eq!(spectrum.effective_neighbours, [0.0; DECAYS.len()]);
+        assert_eq!(spectrum.eigenvalues.unwrap()[0], 1.0);
+    }
 }

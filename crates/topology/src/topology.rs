@@ -4,7 +4,7 @@
 //! below. `lib.rs` exports its settings.
 
 use crate::overlay::check_nodes;
-use crate::{Nodes, Overlay, TopologyError};
+use crate::{Nodes, Overlay, TopologyError, Weights};
 use meshfold_own::OwnPart;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -251,6 +251,24 @@ impl Topology {
         rng: &mut ChaCha8Rng,
     ) -> Result<(), TopologyError> {
         self.spec_mut().prepare(nodes.into(), rng)
+    }
+
+    /// `λ` of overlays of `nodes` nodes that are drawn independently in each round, `√‖E[WᵀW] − J‖` with the mixing matrix W of a
+    /// round under `weights` and `J = 11ᵀ/N`: in the mean square, differences from the mean shrink by it in each exchange
+    /// (`√(1 − p)` with the p of Koloskova et al., *A unified theory of decentralized SGD*, 2020). For `random_matching`, `equi_dyn`
+    /// and `matcha` under the weights that they have if none are named; `None` otherwise. Call [`Topology::prepare`] before.
+    ///
+    /// # Errors
+    /// [`TopologyError::Eigenvalues`], [`TopologyError::Unprepared`].
+    pub fn lambda_of_draws(
+        &self,
+        weights: &Weights,
+        nodes: usize,
+    ) -> Result<Option<f64>, TopologyError> {
+        match self.schedule() {
+            Some(schedule) => schedule.lambda_of_draws(weights, nodes),
+            None => Ok(None),
+        }
     }
 
     /// Whether edges may go by the labels that nodes hold.

@@ -39,7 +39,8 @@ method_config! {
     /// Yuan, Ying, Zhao, Sayed, Exact diffusion for distributed optimization and learning (2019), Algorithm 1.
     ///
     /// # Interpretation
-    /// As for [`d2`](D2), when clients fail.
+    /// As for [`d2`](D2), when clients fail. The source has an overlay that stays. On one that changes, differences between models may
+    /// grow without bound, at any learning rate; a plan warns of it.
     #[derive(JsonSchema)]
     pub struct ExactDiffusion(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
@@ -151,7 +152,7 @@ impl MethodSpec for D2 {
         };
         if varies || overlay.is_directed() {
             return needs(
-                "an overlay whose links go both ways and stay: exact_diffusion stands links that change"
+                "an overlay whose links go both ways and stay: gradient_tracking stands links that change"
                     .to_owned(),
             );
         }
@@ -187,6 +188,7 @@ impl MethodSpec for ExactDiffusion {
     fn profile(&self) -> Profile<'_> {
         Profile {
             needs_mutual_exchange: true,
+            needs_lasting_overlay: true,
             ..Profile::gossip()
         }
     }

@@ -6,9 +6,9 @@ use crate::method_spec::{MethodSpec, Profile};
 use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::training::{Training, one_plain_step};
-use crate::velocity::{DecayedGradients, decayed_gradients, is_idle};
+use crate::velocity::{decayed_gradients, is_idle};
 use crate::{keeps_presence, method_config, no_limits, usual};
-use meshfold_engine::Stack;
+use meshfold_engine::{RowWork, Stack};
 use meshfold_topology::Overlay;
 use schemars::JsonSchema;
 
@@ -24,10 +24,11 @@ method_config! {
     /// (2017), in its adapt-then-combine form (Xu et al., Augmented distributed gradient methods, 2015).
     ///
     /// # Interpretation
+    /// On overlays that change, both exchanges of a round have the W of that round: models first, then trackers, with the gradient at
+    /// the new models between them. The first round takes the gradient `g(w^0)` besides, one step more than the other rounds.
     /// A client that is not alive keeps its tracker and its last gradient. Once one is gone for good, those left begin
     /// anew from their models with `y = g`: what it took along would keep the sum of their trackers from that of their
-    /// gradients, and so all from the minimum, for ever. The first round sends no trackers, and so half the bytes that a plan tells of
-    /// each round.
+    /// gradients, and so all from the minimum, for ever.
     #[derive(JsonSchema)]
     pub struct GradientTracking(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
@@ -47,24 +48,15 @@ impl Algorithm for GradientTrackingState {
         }
         let rows = round.client_rows(&self.training);
         let bytes = self.setting.model_bytes();
-        let DecayedGradients {
-            gradients: mut change,
-            rates,
-        } = decayed_gradients(models, round, &rows, &self.training)?;
-        let ones: Vec<f32> = rows.iter().map(|row| f32::from(!is_idle(row))).collect();
-        let minus: Vec<f32> = ones.iter().map(|one| -one).collect();
-        let [tracker, gradient] = &mut self.kept;
-        let first = tracker.get().is_none();
-        let (tracker, gradient) = (tracker.or_zeros(models), gradient.or_zeros(models));
-        change.add_scaled(gradient, &minus)?; // g(w^t) − g(w^{t−1})
-        gradient.add_scaled(&change, &ones)?;
-        tracker.add_scaled(&change, &ones)?;
-        if !first {
-            round.mix(tracker, bytes)?; // y^t
+        let rates = round.learner.rates(&round.work(&rows, &self.training))?;
+        if self.kept.iter().all(|stack| stack.get().is_none()) {
+            self.follow(models, round, &rows)?; // y^0 = g(w^0)
         }
         let descent: Vec<f32> = rates.iter().map(|rate| -rate).collect();
-        models.add_scaled(tracker, &descent)?;
+        models.add_scaled(self.kept[0].or_zeros(models), &descent)?;
         round.mix(models, bytes)?; // w^{t+1}
+        self.follow(models, round, &rows)?;
+        round.mix(self.kept[0].or_zeros(models), bytes)?; // y^{t+1}
         Ok(())
     }
 
@@ -77,6 +69,26 @@ impl Algorithm for GradientTrackingState {
     }
 
     keeps_presence!(gone);
+}
+
+impl GradientTrackingState {
+    /// Adds to the trackers by how much the gradients at `models` differ from those before, which they replace.
+    fn follow(
+        &mut self,
+        models: &Stack,
+        round: &mut Round<'_>,
+        rows: &[RowWork],
+    ) -> Result<(), AlgorithmError> {
+        let taken = decayed_gradients(models, round, rows, &self.training)?;
+        let mut change = taken.gradients;
+        let ones: Vec<f32> = rows.iter().map(|row| f32::from(!is_idle(row))).collect();
+        let minus: Vec<f32> = ones.iter().map(|one| -one).collect();
+        let [tracker, gradient] = self.kept.each_mut().map(|stack| stack.or_zeros(models));
+        change.add_scaled(gradient, &minus)?;
+        gradient.add_scaled(&change, &ones)?;
+        tracker.add_scaled(&change, &ones)?;
+        Ok(())
+    }
 }
 
 impl MethodSpec for GradientTracking {

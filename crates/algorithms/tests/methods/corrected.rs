@@ -5,6 +5,7 @@ use crate::support::plain::{self, distance, mean, mix, sum};
 use crate::support::{MethodRun, Models, Scene, expect_close, full, run};
 use meshfold_algorithms::{Method, Order, Participation, Weighting};
 use meshfold_engine::{LearningRate, Linear, Model, Targets};
+use meshfold_topology::{MixingMatrix, Overlay};
 
 fn gradients(course: &MethodRun, decay: f32, models: &Models) -> Models {
     let one = |client: usize| {
@@ -17,29 +18,53 @@ fn gradients(course: &MethodRun, decay: f32, models: &Models) -> Models {
 #[test]
 fn gradient_tracking_follows_the_mean_gradient() {
     let scene = Scene::default();
-    let method = method!(GradientTracking {}, full(1).weight_decay(0.02));
-    let course = run(&method, &scene, 4);
-    let matrix = scene.matrix(1);
+    let course = run(&tracking(), &scene, 4);
+    let matrices = vec![scene.matrix(1); 4];
+    expect_close(&course.models(), &tracked(&course, &matrices));
+    // Models and trackers over five edges both ways.
+    let sent = |round: usize| course.traffic[round].bytes_total() / course.setting.model_bytes();
+    assert_eq!([sent(0), sent(1)], [20, 20]);
+}
+
+#[test]
+fn models_and_trackers_of_a_round_are_mixed_over_its_overlay() {
+    let pairs =
+        [[(0, 1), (2, 3)], [(1, 2), (3, 4)]].map(|edges| Overlay::from_edges(5, edges).unwrap());
+    let scene = Scene::default();
+    let mut course = MethodRun::new(&tracking(), &scene);
+    let mut matrices = Vec::new();
+    for round in 0..5 {
+        let overlay = pairs[round % 2].clone();
+        let matrix = scene.weights.matrix(&overlay).unwrap();
+        matrices.push(matrix.clone());
+        course.step(Some((overlay, matrix)));
+    }
+    expect_close(&course.models(), &tracked(&course, &matrices));
+}
+
+fn tracking() -> Method {
+    method!(GradientTracking {}, full(1).weight_decay(0.02))
+}
+
+/// `w^{t+1} = W_t (w^t − η y^t)`, `y^{t+1} = W_t (y^t + g(w^{t+1}) − g(w^t))`, `y^0 = g(w^0)`.
+fn tracked(course: &MethodRun, matrices: &[MixingMatrix]) -> Models {
     let mut models = course.start.clone();
-    let mut gradient = gradients(&course, 0.02, &models);
+    let mut gradient = gradients(course, 0.02, &models);
     let mut tracker = gradient.clone();
-    for _ in 0..4 {
+    for matrix in matrices {
         let steps = models.iter().zip(&tracker);
         let stepped: Models = steps
             .map(|(w, y)| sum(&[(1.0, w), (-plain::rate(), y)]))
             .collect();
-        models = mix(&matrix, &stepped);
-        let after = gradients(&course, 0.02, &models);
+        models = mix(matrix, &stepped);
+        let after = gradients(course, 0.02, &models);
         let moved: Models = (0..5)
             .map(|i| sum(&[(1.0, &tracker[i]), (1.0, &after[i]), (-1.0, &gradient[i])]))
             .collect();
-        tracker = mix(&matrix, &moved);
+        tracker = mix(matrix, &moved);
         gradient = after;
     }
-    expect_close(&course.models(), &models);
-    // Models and trackers over five edges both ways; in the first round there is no tracker to mix.
-    let sent = |round: usize| course.traffic[round].bytes_total() / course.setting.model_bytes();
-    assert_eq!([sent(0), sent(1)], [10, 20]);
+    models
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::sandbox::Sandbox;
 
 const RINGS: &str = "topology: [ring, {periodic: {list: [ring, ring]}}, {periodic: {list: [ring, ring, ring, ring]}}]";
 /// Below a table whose overlays take turns.
-const PER_EXCHANGE: &str = "λ is per exchange; where overlays take turns, it is the T-th root of the λ of their period of T rounds";
+const PER_EXCHANGE: &str = "λ is per exchange; where overlays take turns, it is the factor by which differences shrink in the long run";
 const OF_ROUND_1: &str = "λ of a period is not known, λ is that of the overlay in round 1";
 
 /// `meshfold COMMAND tiny.yaml` with a sweep over topologies.
@@ -102,8 +102,79 @@ fn an_overlay_that_changes_is_shown_as_it_is_in_round_1() {
     let above = "Where overlays change, the rows above `period of the overlays` are about the one in round 1.";
     assert!(in_turn.contains(above), "{in_turn}");
     assert!(
-        in_turn.contains("λ per exchange, over a period"),
+        in_turn.contains("λ per exchange, in the long run"),
         "{in_turn}"
     );
     assert!(!shown("ring").contains("round 1"));
+}
+
+#[test]
+fn an_overlay_that_is_drawn_in_each_round_has_the_lambda_of_its_draws() {
+    let sandbox = Sandbox::new();
+    let line = ["overlay", "--nodes", "10", "--topology", "random_matching"];
+    let shown = sandbox.meshfold(&line).ended_with(0).out;
+    // √(8/18), and 1 less its square.
+    for part in [
+        "λ per exchange, over all draws   0.6667",
+        "p over all draws, 1 − λ²         0.5556",
+        "the rows above `λ per exchange, over all draws` are about the one in round 1",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let plan = [
+        sweep("plan", "topology=random_matching").as_slice(),
+        &["--json"],
+    ]
+    .concat();
+    let plan = &sandbox.meshfold(&plan).ended_with(0).json()[0];
+    let nodes = plan["overlay"]["nodes"].as_f64().unwrap();
+    let expected = (1.0 - nodes / (2.0 * (nodes - 1.0))).sqrt();
+    assert!(
+        (plan["lambda"].as_f64().unwrap() - expected).abs() < 1e-12,
+        "{nodes}"
+    );
+    let done = sandbox.meshfold(&sweep("run", "topology=random_matching"));
+    let done = done.ended_with(0).out;
+    assert!(
+        !done.contains(OF_ROUND_1) && done.contains("in the mean square"),
+        "{done}"
+    );
+}
+
+#[test]
+fn the_edges_of_each_round_are_written_with_their_weights() {
+    let sandbox = Sandbox::new();
+    let line = "overlay tiny.yaml --set topology=random_matching --edges edges.csv --rounds 3";
+    let said = sandbox.says(line).ended_with(0).out;
+    let plan = "plan tiny.yaml --set topology=random_matching --json";
+    let plan = &sandbox.says(plan).json()[0];
+    let (id, nodes) = (
+        &plan["id"],
+        plan["overlay"]["nodes"].as_u64().unwrap() as usize,
+    );
+    assert!(nodes.is_multiple_of(2));
+    assert!(
+        said.contains("edges.csv: ") && said.contains(" messages of 1 runs"),
+        "{said}"
+    );
+    let table = sandbox.read("edges.csv");
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("run,round,sender,receiver,weight"));
+    let mut of_round = [const { Vec::new() }; 3];
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [run, round, sender, receiver, weight] = cells.try_into().unwrap();
+        assert_eq!((id.as_str(), weight), (Some(run), "0.5"));
+        let number = |cell: &str| cell.parse::<usize>().unwrap();
+        of_round[number(round) - 1].push((number(sender), number(receiver)));
+    }
+    for pairs in &of_round {
+        assert_eq!(pairs.len(), nodes, "each node hears one other");
+        assert!(pairs.iter().all(|&(a, b)| pairs.contains(&(b, a))));
+    }
+    assert_ne!(of_round[0], of_round[1]);
+    let refused = sandbox.says("overlay tiny.yaml --edges nowhere/edges.csv");
+    refused
+        .ended_with(1)
+        .complained_of(&["nowhere/edges.csv cannot be written"]);
 }

@@ -54,6 +54,49 @@ fn each_value_has_a_panel_with_its_curves() {
 }
 
 #[test]
+fn a_method_without_an_overlay_stands_in_the_panels_of_all_overlays() {
+    let sandbox = Sandbox::new();
+    let yaml = "name: first\ndataset: {glyphs: {train: 200, test: 50}}\npartition: {iid: {clients: 4}}\nmodel: logistic\n\
+                algorithm: {dsgd: {batch_size: 10, learning_rate: 0.1}}\nrounds: 2\nsweep:\n  cases:\n    - {topology: ring}\n    \
+                - {topology: complete}\n    - {algorithm: {fedavg: {batch_size: 10, learning_rate: 0.1}}}\n";
+    sandbox.write("first.yaml", yaml);
+    sandbox.says("run first.yaml").ended_with(0);
+    for bars in ["", " --bars"] {
+        let by = "--by topology,algorithm --panels topology";
+        let line = format!("figure runs/first {by}{bars} -o figure.svg");
+        let said = sandbox.says(&line).ended_with(0);
+        let note = "what has no topology stands in all panels";
+        assert!(said.err.contains(note), "{}", said.err);
+        let svg = sandbox.read("figure.svg");
+        let middle = texts(&svg, "middle");
+        let titles: Vec<&String> = middle
+            .iter()
+            .filter(|text| ["ring", "complete", "topology=–"].contains(&text.as_str()))
+            .collect();
+        assert_eq!(titles, ["ring", "complete"], "{middle:?}");
+    }
+    // FedAvg and D-SGD in each panel.
+    let svg = drawn(
+        &sandbox,
+        "--by topology,algorithm --panels topology --band none",
+    );
+    let parts: Vec<&str> = svg.split("clip-path=").skip(1).collect();
+    let curves = |part: &&str| {
+        part.split("</g>")
+            .next()
+            .unwrap()
+            .matches("<polyline")
+            .count()
+    };
+    assert_eq!(parts.iter().map(curves).collect::<Vec<_>>(), [2, 2]);
+    let alone = drawn(
+        &sandbox,
+        "--by topology,algorithm --panels topology --only algorithm=fedavg",
+    );
+    assert!(texts(&alone, "middle").contains(&"topology=–".to_owned()));
+}
+
+#[test]
 fn files_with_panels_are_the_same_each_time() {
     let (sandbox, _) = figure::finished();
     for file in ["a.svg", "a.pdf", "a.png"] {

@@ -210,7 +210,18 @@ fn removing_asks_for_yes_and_brings_the_experiment_up_to_date() {
         .says("runs remove runs/tiny --only topology=complete -y")
         .ended_with(0);
     assert_eq!(ids(&sandbox, "runs"), runs[1..2]);
-    sandbox.says("runs remove runs --yes").ended_with(0);
+    let told = |line: &str| sandbox.says(line).ended_with(0).json();
+    let kept = told("runs remove runs --json");
+    assert!(
+        !kept.is_empty() && kept.iter().all(|run| run["removed"] == false),
+        "{kept:?}"
+    );
+    let removed = told("runs remove runs --yes --json");
+    assert_eq!(removed.len(), kept.len());
+    assert!(
+        removed.iter().all(|run| run["removed"] == true),
+        "{removed:?}"
+    );
     assert!(!sandbox.path("runs/tiny").exists());
 }
 

@@ -141,13 +141,30 @@ fn values_of_a_setting_stand_side_by_side() {
     }
     assert_eq!(latex.matches("\\textbf").count(), 2, "{latex}");
     assert!(latex.contains("3 runs in each cell"), "{latex}");
-    let said = sandbox.says(&format!("{line} --compare topology=ring"));
-    said.ended_with(2).complained_of(&["--across", "--compare"]);
+    let compared = sandbox.says(&format!("{line} --compare topology=ring"));
+    let compared = compared.ended_with(0).out;
+    let note = "differs from the mean of topology=ring and the same other settings (p < 0.05, paired t test over seed, two-sided, \
+                corrected by Holm's method for 2 comparisons)";
+    assert!(compared.contains(note), "{compared}");
     let both = "table runs/tiny --by topology --across learning_rate";
     sandbox
         .says(both)
         .ended_with(2)
         .complained_of(&["learning_rate", "--by"]);
+}
+
+#[test]
+fn an_experiment_in_place_of_its_results_is_told_where_these_are() {
+    let (sandbox, _) = finished();
+    let said = sandbox.says("table sweep.yaml --by topology").ended_with(2);
+    said.complained_of(&[
+        "sweep.yaml: found a file, needed a folder with runs",
+        "runs/<name>",
+    ]);
+    let said = sandbox.says("table runs --by topology").ended_with(2);
+    said.complained_of(&[
+        "runs: found folders of experiments, needed that of one, such as runs/tiny",
+    ]);
 }
 
 #[test]
@@ -242,7 +259,11 @@ fn what_cannot_be_a_table_is_refused_with_what_there_is() {
         let said = sandbox.says(&format!("table runs/tiny {line}"));
         said.ended_with(2).complained_of(&parts);
     }
-    sandbox.says("table nowhere --by topology").ended_with(2);
+    for folders in ["nowhere", "runs/tiny nowhere"] {
+        let said = sandbox.says(&format!("table {folders} --by topology"));
+        said.ended_with(2)
+            .complained_of(&["nowhere: there is no such folder"]);
+    }
 }
 
 #[test]

@@ -8,10 +8,10 @@ use meshfold_comparison::{
 };
 use meshfold_experiment::files::whole_file::write_to;
 use meshfold_figure::{Figure, Format};
-use meshfold_report::Gathered;
 
 use crate::commands::tabulate::{absent, tell_left_out};
 use crate::failure::Failure;
+use crate::gathered::gathered;
 use crate::length::Length;
 use crate::terminal;
 
@@ -168,7 +168,7 @@ pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
             "--log x: with --bars the horizontal axis has no numbers; leave it out",
         ));
     }
-    let gathered = Gathered::of(&arguments.folders)?;
+    let gathered = gathered(&arguments.folders)?;
     let plot = Plot::of(&gathered.runs, &request(arguments));
     let plot = plot.map_err(|error| Failure::refused(error.to_string()))?;
     write(&plot.figure, &arguments.out, arguments.dpi)?;

@@ -20,11 +20,14 @@ use crate::figures::{count, decimal, eigenvalue};
 use crate::json_lines;
 use crate::table::{Column, Table};
 
+mod round_edges;
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   meshfold overlay experiments/quickstart.yaml
-  meshfold overlay --topology '{regular: {degree: 3}}' --nodes 100 --weights laplacian")]
+  meshfold overlay --topology '{regular: {degree: 3}}' --nodes 100 --weights laplacian
+  meshfold overlay experiment.yaml --edges edges.csv --rounds 20   # who sends to whom in each round, with weights")]
 pub(crate) struct OverlayArguments {
     /// The experiment's YAML file
     #[arg(required_unless_present = "topology", conflicts_with_all = ["topology", "nodes", "weights", "seed"])]
@@ -49,6 +52,12 @@ pub(crate) struct OverlayArguments {
     /// Print one JSON object per run, one a line
     #[arg(long)]
     json: bool,
+    /// Write who sends to whom in each round, and with which weight, to a CSV file
+    #[arg(long, value_name = "FILE", requires = "file", conflicts_with = "json")]
+    edges: Option<PathBuf>,
+    /// How many rounds of each run that file has, from the first on
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "edges", value_parser = value_parser!(u32).range(1..))]
+    rounds: u32,
 }
 
 /// Prints the figures of the overlays.
@@ -88,6 +97,9 @@ fn of_experiment(source: &ExperimentSource, arguments: &OverlayArguments) -> Res
         return Err(Failure::refused(
             "found no overlay: the method exchanges over none",
         ));
+    }
+    if let Some(file) = &arguments.edges {
+        return round_edges::write(&plans, arguments.rounds as usize, file);
     }
     if arguments.json {
         // Runs without an overlay keep their line, so that lines are those of `plan --json`.
@@ -272,28 +284,52 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     if repeats {
         schedule_rows(&mut table, overlays);
     }
+    let drawn = overlays
+        .iter()
+        .any(|shown| shown.planned.lambda_of_draws.is_some());
+    if drawn {
+        row_of_draws(&mut table, overlays);
+    }
     if overlays.iter().any(|shown| shown.planned.cliques.is_some()) {
         clique_rows(&mut table, overlays);
     }
     table.print()?;
     let changes = overlays.iter().any(|shown| shown.planned.topology.varies());
-    if let Some(note) = note(changes, repeats) {
+    if let Some(note) = note(changes, repeats, drawn) {
         writeln!(std::io::stdout().lock(), "{note}")?;
     }
     Ok(())
 }
 
 /// Which overlay the rows are about, where overlays change.
-fn note(changes: bool, repeats: bool) -> Option<&'static str> {
-    match (changes, repeats) {
-        (false, _) => None,
-        (true, false) => {
+fn note(changes: bool, repeats: bool, drawn: bool) -> Option<&'static str> {
+    match (changes, repeats, drawn) {
+        (false, ..) => None,
+        (true, false, false) => {
             Some("Where overlays change, the figures are those of the overlay in round 1.")
         }
-        (true, true) => Some(
+        (true, true, _) => Some(
             "Where overlays change, the rows above `period of the overlays` are about the one in round 1.",
         ),
+        (true, false, true) => Some(
+            "Where overlays change, the rows above `λ per exchange, over all draws` are about the one in round 1.",
+        ),
     }
+}
+
+/// The row that only overlays have that are drawn anew in each round.
+fn row_of_draws(table: &mut Table, overlays: &[Shown<'_>]) {
+    let mut row = |name: &str, figure: &dyn Fn(f64) -> String| {
+        let lambda = overlays.iter().map(|shown| shown.planned.lambda_of_draws);
+        let figures = lambda.map(|lambda| lambda.map_or_else(|| "-".to_owned(), figure));
+        table.row(std::iter::once(name.to_owned()).chain(figures));
+    };
+    row("λ per exchange, over all draws", &|lambda| {
+        eigenvalue(Some(lambda))
+    });
+    row("p over all draws, 1 − λ²", &|lambda| {
+        decimal(Some(1.0 - lambda * lambda))
+    });
 }
 
 /// The rows that only overlays have that repeat after a while.
@@ -314,7 +350,7 @@ fn schedule_rows(table: &mut Table, overlays: &[Shown<'_>]) {
     row("gap 1 − λ of a period", &|schedule| {
         decimal(schedule.joint_lambda.map(|lambda| 1.0 - lambda))
     });
-    row("λ per exchange, over a period", &|schedule| {
+    row("λ per exchange, in the long run", &|schedule| {
         eigenvalue(schedule.lambda)
     });
     let after = |rounds: Option<usize>| {

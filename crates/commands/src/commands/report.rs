@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use meshfold_comparison::write_combined;
 use meshfold_experiment::results::is_run;
-use meshfold_report::{Gathered, LeftOut, PAGE, write_gathered};
+use meshfold_report::{LeftOut, PAGE, write_gathered};
 
 use crate::failure::Failure;
+use crate::gathered::gathered;
 use crate::terminal;
 
 #[derive(Debug, Args)]
@@ -34,7 +35,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
             [folder] => folder.join(PAGE),
             _ => PathBuf::from(PAGE),
         });
-    let gathered = Gathered::of(&arguments.folders)?;
+    let gathered = gathered(&arguments.folders)?;
     write_gathered(&gathered, &page)?;
     if let [folder] = arguments.folders.as_slice()
         && !is_run(folder)

@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 use meshfold_comparison::{At, Grid, Naming, Only, Request, Table, csv, latex, markdown, records};
 use meshfold_experiment::files::whole_file::write_to;
 use meshfold_experiment::results::{is_run, sweep_order};
-use meshfold_report::{Gathered, LeftOut};
+use meshfold_report::LeftOut;
 
 use crate::failure::Failure;
+use crate::gathered::gathered;
 use crate::table::{Column, Table as Lines};
 use crate::terminal;
 
@@ -60,8 +61,8 @@ pub(crate) struct TableArguments {
     /// Compare each row with the one that has this value, over the same seeds
     #[arg(long, value_name = "SETTING=VALUE", value_parser = setting)]
     compare: Option<Baseline>,
-    /// Show the values of this setting of --by side by side, each with its mean alone: a table for a paper
-    #[arg(long, value_name = "SETTING", conflicts_with = "compare")]
+    /// Show the values of this setting of --by side by side, each with its mean alone: a table for a paper; with --compare a star marks what differs significantly
+    #[arg(long, value_name = "SETTING")]
     across: Option<String>,
     /// Words that stand for a setting, a value or a figure, such as dfedavg=DFedAvg; CSV and JSON keep the names; repeatable
     #[arg(long, value_name = "SETTING|VALUE|FIGURE=TEXT")]
@@ -117,7 +118,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
         ));
     }
     let format = format(arguments)?;
-    let gathered = Gathered::of(&arguments.folders)?;
+    let gathered = gathered(&arguments.folders)?;
     let baseline = arguments.compare.as_ref();
     let mut figures = arguments
         .metric

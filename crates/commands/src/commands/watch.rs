@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
-use meshfold_experiment::results::run_folders;
+use meshfold_experiment::results::{run_folders, subfolders};
 use meshfold_report::{Follower, LivePage};
 
 use crate::failure::Failure;
@@ -56,6 +56,14 @@ pub(crate) fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
     // The command writes no file, so nothing needs to be put in order.
     signals::catch(|_| std::process::exit(0)).map_err(no_thread)?;
     if run_folders(folder).is_err() {
+        let within = subfolders(folder).unwrap_or_default();
+        if let Some(experiment) = within.iter().find(|folder| run_folders(folder).is_ok()) {
+            return Err(Failure::refused(format_args!(
+                "{}: found folders of experiments, needed that of one, such as {}",
+                folder.display(),
+                experiment.display()
+            )));
+        }
         let folder = folder.display();
         terminal::line(&format!(
             "{folder} has no runs yet; the page shows them once there are some"

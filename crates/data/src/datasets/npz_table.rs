@@ -65,7 +65,7 @@ pub struct NpzTable {
 pub enum NpzTest {
     /// Other arrays of the same file.
     Arrays(NpzArrays),
-    /// The arrays of the same names of another file.
+    /// The arrays of the same names of another file; that of the owners may be missing.
     File(String),
     /// This share of the examples, drawn at random.
     Share(f64),
@@ -79,7 +79,7 @@ pub struct NpzArrays {
     pub x: String,
     /// The array of labels.
     pub y: String,
-    /// The array that says whose an example is.
+    /// The array that says whose an example is. Nothing goes by the owners of test examples, so that it may be left out.
     #[serde(default)]
     pub client: Option<String>,
 }
@@ -109,18 +109,15 @@ impl Dataset for NpzTable {
         }
         match &self.test {
             NpzTest::Share(share) => own_tables::check_share(NAME, "test.share", *share),
-            NpzTest::Arrays(arrays) if arrays.client.is_some() != self.client.is_some() => {
-                let said = |client: &Option<String>| match client {
-                    Some(name) => excerpt(name),
-                    None => "absent".into(),
-                };
-                Err(DataError::Setting {
-                    dataset: NAME,
-                    setting: "test.arrays.client",
-                    found: said(&arrays.client),
-                    needed: "an array if `client` is one, and none if not".into(),
-                })
-            }
+            NpzTest::Arrays(NpzArrays {
+                client: Some(client),
+                ..
+            }) if self.client.is_none() => Err(DataError::Setting {
+                dataset: NAME,
+                setting: "test.arrays.client",
+                found: excerpt(client),
+                needed: "none, as `client` names no array of the training examples' owners".into(),
+            }),
             NpzTest::Arrays(_) | NpzTest::File(_) => Ok(()),
         }
     }
@@ -241,7 +238,10 @@ impl NpzTable {
             NpzTest::Share(_) => return Ok(vec![first]),
             NpzTest::Arrays(arrays) => Source::open(path, arrays.clone())?,
             NpzTest::File(file) => {
-                Source::open(own_tables::inside(NAME, "test.file", file, folder)?, names)?
+                let path = own_tables::inside(NAME, "test.file", file, folder)?;
+                let is_there = |name: &String| in_array(NAME, &path, name, |_| Ok(())).is_ok();
+                let client = names.client.clone().filter(is_there);
+                Source::open(path, NpzArrays { client, ..names })?
             }
         };
         let bytes = [&first, &second].map(|source| source.kind == Kind::Unsigned(1));
@@ -262,9 +262,13 @@ impl NpzTable {
                 source.tags(client, &mut clients)?;
             }
         }
-        let ((labels, label_names), (clients, client_names)) =
+        let ((labels, label_names), (mut clients, client_names)) =
             (labels.numbered(), clients.numbered());
         let count = labels.len();
+        if let Some(first) = clients.first().copied() {
+            // Test examples without owners: any will do.
+            clients.resize(count, first);
+        }
         if u32::try_from(count).is_err() {
             let reason = format!("{count} examples found, at most {} needed", u32::MAX);
             return Err(Fault::at(0_u64, reason).of(NAME, &sources[0].path));

@@ -2,6 +2,16 @@
 
 /// Texts of more characters are not compared: the time grows with the product of both lengths.
 const LONGEST: usize = 100;
+/// What other programs call a key, and its name here.
+const OTHER_NAMES: [(&str, &str); 7] = [
+    ("lr", "learning_rate"),
+    ("eta", "learning_rate"),
+    ("wd", "weight_decay"),
+    ("bs", "batch_size"),
+    ("epochs", "local"),
+    ("local_epochs", "local"),
+    ("local_steps", "local"),
+];
 /// Names that are compared.
 const MOST_NAMES: usize = 10_000;
 
@@ -9,7 +19,7 @@ const MOST_NAMES: usize = 10_000;
 ///
 /// Close is a Damerau-Levenshtein distance of at most a third of the longer name, or one name being the beginning of
 /// the other from three letters on; capitals and hyphens do not count. Of equals the one closest in length is taken, then
-/// the first. A text of more than a hundred characters is no name, and no more than 10,000 names are compared.
+/// the first. What other programs call a key, such as `lr`, stands for its name here. A text of more than a hundred characters is no name, and no more than 10,000 names are compared.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let is_long = |name: &str| name.chars().nth(LONGEST).is_some();
     if is_long(found) {
@@ -17,6 +27,8 @@ pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     }
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     let found = plain(found);
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == found);
+    let found = other.map_or(found, |(_, name)| (*name).to_owned());
     let distance = |name: &str| {
         let name = plain(name);
         let edits = strsim::damerau_levenshtein(&found, &name);
@@ -48,6 +60,10 @@ mod tests {
             "ring_plus_matching",
             "complete",
         ];
+        let keys = ["local", "batch_size", "learning_rate"];
+        assert_eq!(nearest("lr", keys), Some("learning_rate"));
+        assert_eq!(nearest("LR", keys), Some("learning_rate"));
+        assert_eq!(nearest("lr", known), None);
         for (found, meant) in [
             ("rnig", "ring"),
             ("Ring", "ring"),

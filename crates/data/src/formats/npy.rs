@@ -365,7 +365,13 @@ fn quoted(text: &str) -> Result<(&str, &str), String> {
 fn kind_of(descr: &str) -> Result<(Kind, bool), String> {
     let shown = excerpt(descr);
     let refusal = || {
-        format!("elements `{shown}` found, integers, booleans, f4 or f8, or texts (U or S) needed")
+        let hint = match descr.get(1..) {
+            Some("f2") => "; save them with `x.astype(numpy.float32)`",
+            _ => "",
+        };
+        format!(
+            "elements `{shown}` found, integers, booleans, f4 or f8, or texts (U or S) needed{hint}"
+        )
     };
     let (order, kind) = descr.split_at_checked(1).ok_or_else(refusal)?;
     let length = |digits: &str| {

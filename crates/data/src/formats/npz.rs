@@ -2,7 +2,7 @@
 //!
 //! The writer is here and not the `zip` crate's, which tells of a full disk on standard error when it is dropped (9.8).
 
-use std::io::{self, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use flate2::write::DeflateEncoder;
@@ -32,10 +32,26 @@ pub(crate) fn in_array<T>(
     let file = regular::open(path).map_err(DataError::io("read", path))?;
     let mut file = BufReader::new(file);
     let member = zip_member::open(&mut file, &entry, MOST_BYTES);
-    let member = member.map_err(|fault| fault.of(dataset, path))?;
+    let member = member.map_err(|fault| {
+        let fault = match is_one_array(path) {
+            true => Fault::at(0_u64, ONE_ARRAY),
+            false => fault,
+        };
+        fault.of(dataset, path)
+    })?;
     let size = member.size();
     let made = NpyArray::begin(member, size).and_then(read);
     made.map_err(|fault| fault.of(dataset, path.join(format!("{}.npy", excerpt(name)))))
+}
+
+/// What is wrong with a file that [`is_one_array`].
+const ONE_ARRAY: &str = "one array found, as `numpy.save` writes it, an archive of arrays needed: `numpy.savez(FILE, x=x, y=y)`";
+
+/// Whether the file at `path` begins as an array that NumPy saves alone.
+fn is_one_array(path: &Path) -> bool {
+    let mut first = [0; 6];
+    let file = regular::open(path).ok();
+    file.is_some_and(|mut file| file.read_exact(&mut first).is_ok() && first == *b"\x93NUMPY")
 }
 
 /// Writes arrays one after another. The bytes of the archive depend only on what is written.

@@ -60,7 +60,8 @@ pub enum BatchSize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
-    /// Passes through a fresh permutation of the shard.
+    /// Passes through a fresh permutation of the shard. The last batch of a pass has the examples that are left, and is a step like
+    /// the others.
     #[default]
     Shuffled,
     /// Each example anew from the whole shard.

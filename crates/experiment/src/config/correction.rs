@@ -1,18 +1,25 @@
 //! What a value that does not fit was meant to be.
 
+use meshfold_data::nearest;
 use meshfold_topology::TopologyError;
+
+use crate::config::brief::brief;
+use crate::config::fault::ConfigFault;
 
 /// How to write a single value as what is needed.
 pub(crate) fn correction(found: &str, needed: &str) -> Option<String> {
     let single = !matches!(found, "nothing" | "a list" | "a map");
     let number = found.strip_prefix("the number ");
+    let text = found.strip_prefix("the text \"");
+    let text = text.and_then(|text| text.strip_suffix('"'));
     match needed {
         "text" if single => Some("write it in quotes".to_owned()),
         "a list" if single => {
-            let text = found.strip_prefix("the text \"");
-            let text = text.and_then(|text| text.strip_suffix('"'));
             let value = number.or(text).unwrap_or("20");
             Some(format!("write it in brackets, such as [{value}]"))
+        }
+        _ if needed.contains("number") && text.is_some_and(|text| is_number(text, needed)) => {
+            Some(format!("write it without quotes: {}", text?))
         }
         _ if needed.contains("whole number") || needed.contains("number of examples") => {
             let value: f64 = number?.parse().ok()?;
@@ -20,17 +27,26 @@ pub(crate) fn correction(found: &str, needed: &str) -> Option<String> {
             let plain = (value as u64).to_string();
             (whole && number != Some(&*plain)).then(|| format!("write it as {plain}"))
         }
-        _ if needed.contains("number") => {
-            let text = found.strip_prefix("the text \"")?.strip_suffix('"')?;
-            Some(format!("write it as {}", plain_number(text)?))
-        }
+        _ if needed.contains("number") => Some(format!("write it as {}", plain_number(text?)?)),
         _ => None,
     }
 }
 
+/// Whether YAML reads `text` as what is `needed`, a whole number or any, if it has no quotes.
+fn is_number(text: &str, needed: &str) -> bool {
+    match needed.contains("whole") {
+        true => text.parse::<u64>().is_ok(),
+        false => text.parse().is_ok_and(f64::is_finite),
+    }
+}
+
 /// How often a number with a unit behind it has the unit that settings have: shares, bytes (per second), seconds.
-const UNITS: [(&str, f64); 14] = [
+const UNITS: [(&str, f64); 17] = [
     ("%", 0.01),
+    // Links of so many bits a second.
+    ("kbps", 125.0),
+    ("Mbps", 1.25e5),
+    ("Gbps", 1.25e8),
     ("kB", 1e3),
     ("KB", 1e3),
     ("MB", 1e6),
@@ -76,13 +92,45 @@ pub(crate) fn beside_outside(found: &[String]) -> Option<&'static str> {
     }
 }
 
-/// Where a value of another kind than is needed at the dotted `path` belongs.
-pub(crate) fn elsewhere(path: &str, found: &str) -> Option<String> {
-    let differs = matches!(found, "a map" | "a list");
-    (differs && path.ends_with("links.fixed.bytes_per_second")).then(|| {
-        "bandwidths that differ from node to node are `links: {node_capacitated: {upload: ..}}`"
-            .to_owned()
-    })
+/// What was meant by a value or a key that is not taken at the dotted `path`, where the path tells.
+pub(crate) fn meant_at(path: &str, fault: &ConfigFault) -> Option<String> {
+    match fault {
+        ConfigFault::WrongType { .. } if path == "seeds" => Some(
+            "several seeds are a sweep: `sweep: {grid: {seed: [1, 2, 3]}}`; `seeds` sets those of parts of a run"
+                .to_owned(),
+        ),
+        ConfigFault::WrongType { found, .. }
+            if matches!(found.as_str(), "a map" | "a list")
+                && path.ends_with("links.fixed.bytes_per_second") =>
+        {
+            Some(
+                "bandwidths that differ from node to node are `links: {node_capacitated: {upload: ..}}`"
+                    .to_owned(),
+            )
+        }
+        ConfigFault::WrongType { found, needed } if found == "a list" && may_be_swept(path, needed) => {
+            Some(format!(
+                "several values to compare are a sweep: `sweep: {{grid: {{{}: [..]}}}}`",
+                brief(path)
+            ))
+        }
+        ConfigFault::UnknownKey { key, known, .. } if path == "sweep" => {
+            let is_misspelt = nearest(key, known.iter().map(String::as_str)).is_some();
+            let setting = if key == "seeds" { "seed" } else { key };
+            let settings = brief(setting);
+            (!is_misspelt).then(|| {
+                format!("values to combine are a grid: `sweep: {{grid: {{{settings}: [..]}}}}`; keys here: {}", known.join(", "))
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a sweep may set the value at `path`, which is to be what is `needed` and no list.
+fn may_be_swept(path: &str, needed: &str) -> bool {
+    let mut parts = path.split('.');
+    let lies_in_a_list = parts.any(|part| part.starts_with(|first: char| first.is_ascii_digit()));
+    !path.is_empty() && !path.starts_with("sweep") && !lies_in_a_list && !needed.contains("list")
 }
 
 #[cfg(test)]
@@ -121,12 +169,28 @@ mod tests {
             ),
             ("nothing", "a list", None),
             ("the text \"50%\"", "a number", Some("write it as 0.5")),
+            (
+                "the text \"30\"",
+                "a whole number, 0 or more",
+                Some("write it without quotes: 30"),
+            ),
+            ("the text \"1.5\"", "a whole number, 0 or more", None),
+            (
+                "the text \"1.5\"",
+                "a number",
+                Some("write it without quotes: 1.5"),
+            ),
             ("the text \"7 %\"", "a number", Some("write it as 0.07")),
             ("the text \"1MB\"", "a number", Some("write it as 1000000")),
             (
                 "the text \"1.5 MiB/s\"",
                 "a number",
                 Some("write it as 1572864"),
+            ),
+            (
+                "the text \"100Mbps\"",
+                "a number above 0",
+                Some("write it as 12500000"),
             ),
             ("the text \"20ms\"", "a number", Some("write it as 0.02")),
             ("the text \"fast\"", "a number", None),

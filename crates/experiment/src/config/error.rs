@@ -217,10 +217,7 @@ impl Diagnostic for ConfigError {
         let run = Some(format!("met in the run {}", brief(&self.0.run)))
             .filter(|_| !self.0.run.is_empty());
         let fault = &self.0.fault;
-        let elsewhere = || match fault {
-            ConfigFault::WrongType { found, .. } => correction::elsewhere(&self.0.path, found),
-            _ => None,
-        };
+        let meant = correction::meant_at(&self.0.path, fault);
         let alias = self
             .0
             .place
@@ -228,7 +225,7 @@ impl Diagnostic for ConfigError {
             .and_then(|marked| marked.alias.as_ref());
         let alias =
             alias.map(|(alias, line)| format!("{} in line {line} stands for it", brief(alias)));
-        let help = fault.help().or_else(elsewhere).map(bounded);
+        let help = meant.or_else(|| fault.help()).map(bounded);
         let help: Vec<String> = [help, alias, run].into_iter().flatten().collect();
         (!help.is_empty()).then(|| Box::new(help.join("\n")) as Box<dyn Display>)
     }

@@ -47,8 +47,14 @@ pub(crate) fn all<T: DeserializeOwned>(
         if found.read(&mut tree, read).is_some() {
             // Of a dataset whose values have not all been read, nobody can say whether they fit each other.
             let is_blind = tree.child("dataset").is_some_and(Node::has_told);
-            let follows =
-                |error: &ConfigError| is_blind && matches!(error.fault(), ConfigFault::Data(_));
+            let follows = |error: &ConfigError| match error.fault() {
+                ConfigFault::Data(_) => is_blind,
+                // What is not there may have been passed over.
+                ConfigFault::Value { found, .. } if found == "nothing" => {
+                    follows(&tree, &way_to(error), error.fault())
+                }
+                _ => false,
+            };
             let errors = check(&tree).into_iter().filter(|error| !follows(error));
             errors.for_each(|error| found.tell(error));
         }

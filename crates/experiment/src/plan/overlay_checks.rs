@@ -39,5 +39,13 @@ pub(super) fn check(
         let path = fault_path::of_topology(&error, run.choice("topology"));
         run.error(error, &path)
     })?;
-    Ok(warning.into_iter().collect())
+    let mut warnings: Vec<String> = warning.into_iter().collect();
+    if planned.topology.varies() && method.profile().needs_lasting_overlay {
+        warnings.push(format!(
+            "{} is defined for an overlay that stays: on one that changes, differences between models may grow without bound, at any \
+             learning rate; gradient_tracking stands it",
+            run.choice("algorithm")
+        ));
+    }
+    Ok(warnings)
 }

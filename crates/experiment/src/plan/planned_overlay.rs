@@ -40,6 +40,8 @@ pub struct PlannedOverlay {
     pub spectrum: Spectrum,
     /// How the overlays of a schedule mix together, if they repeat.
     pub schedule: Option<ScheduleSummary>,
+    /// See [`Topology::lambda_of_draws`].
+    pub lambda_of_draws: Option<f64>,
     /// The cliques that it is made of, if it is.
     pub cliques: Option<CliqueSummary>,
 }
@@ -87,6 +89,9 @@ pub struct OverlayFigures<'a> {
     ramanujan: Option<RamanujanBound>,
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<ScheduleSummary>,
+    /// See [`Topology::lambda_of_draws`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lambda_of_draws: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cliques: Option<&'a CliqueSummary>,
 }
@@ -108,16 +113,22 @@ impl PlannedOverlay {
         planned(topology, weights, built, &population)
     }
 
-    /// `λ` of an exchange: of overlays that repeat the root of [`lambda_of_period`](Self::lambda_of_period), if it was found;
-    /// otherwise that of the overlay in round 1.
+    /// `λ` of an exchange: of overlays that repeat the root of [`lambda_of_period`](Self::lambda_of_period), if it was found; of those
+    /// that are drawn in each round [that of the draws](Topology::lambda_of_draws), if it is known; otherwise that of the overlay in
+    /// round 1.
     pub fn lambda(&self) -> Option<f64> {
+        self.lambda_of_rounds().or(self.summary.lambda)
+    }
+
+    /// `λ` of an exchange that goes by more than the overlay in round 1.
+    fn lambda_of_rounds(&self) -> Option<f64> {
         let repeated = self.schedule.and_then(|schedule| schedule.lambda);
-        repeated.or(self.summary.lambda)
+        repeated.or(self.lambda_of_draws)
     }
 
     /// Whether [`lambda`](Self::lambda) is that of the overlay in round 1 alone, though later rounds have others.
     pub fn lambda_is_of_round_1(&self) -> bool {
-        self.topology.varies() && self.schedule.and_then(|schedule| schedule.lambda).is_none()
+        self.topology.varies() && self.lambda_of_rounds().is_none()
     }
 
     /// `λ` of the overlays of a period together, if they change, repeat, and are small enough to find it.
@@ -132,6 +143,7 @@ impl PlannedOverlay {
             changes: self.topology.varies(),
             ramanujan: RamanujanBound::of(&self.summary),
             schedule: self.schedule,
+            lambda_of_draws: self.lambda_of_draws,
             cliques: self.cliques.as_ref(),
         }
     }
@@ -405,6 +417,7 @@ fn planned(
     let (summary, spectrum) = OverlaySummary::new(&built.overlay, &weights, &built.matrix)?;
     Ok(PlannedOverlay {
         schedule: schedule(&topology, &weights, population)?,
+        lambda_of_draws: topology.lambda_of_draws(&weights, population.nodes().count)?,
         cliques: CliqueSummary::of(&built.overlay, population),
         topology,
         weights,

@@ -9,12 +9,15 @@ use crate::plan::planned_overlay::Built;
 const MOST_NODES: usize = 2000;
 /// Distance from one up to which sums of weights count as one.
 const UNEVEN: f64 = 1e-10;
-/// A joint λ below this may be rounding alone.
-const ROUNDING: f64 = 1e-7;
 /// A step that leaves less than this of a difference leaves nothing but rounding.
 const NOTHING: f64 = 1e-12;
-/// Exchanges, in whole periods, that bring a vector near the slowest direction, and as many over which its shrinking is measured.
-const EXCHANGES: usize = 128;
+/// The most exchanges, in whole periods, that bring a vector near the slowest direction, and as many over which its shrinking is
+/// measured.
+const EXCHANGES: usize = 4096;
+/// The fewest.
+const FEWEST_EXCHANGES: usize = 128;
+/// The most weights that are applied for that, unless it takes more for the fewest exchanges.
+const MOST_WEIGHTS: usize = 100_000_000;
 /// The fewest periods for that.
 const PERIODS: usize = 4;
 
@@ -26,9 +29,9 @@ pub struct ScheduleSummary {
     /// `σ_max(W_T … W_1 − 11ᵀ/N)` over the period; absent where weights are not doubly stochastic, as models then settle on another
     /// mean, and beyond 2,000 nodes unless it is 0.
     pub joint_lambda: Option<f64>,
-    /// `λ` per exchange, which can be compared with that of an overlay that stays the same: the `T`-th root of
-    /// [`joint_lambda`](Self::joint_lambda); 0 if the exchanges of a period together take the mean. Where weights are not doubly
-    /// stochastic it is the rate at which differences shrink in the long run.
+    /// `λ` per exchange, which can be compared with that of an overlay that stays the same: the rate at which differences shrink in the
+    /// long run, the `T`-th root of the spectral radius of `W_T … W_1 − 11ᵀ/N`; 0 if the exchanges of a period together take the mean.
+    /// It is at most the `T`-th root of [`joint_lambda`](Self::joint_lambda).
     pub lambda: Option<f64>,
     /// After how many rounds from the first on all nodes have the same model, whatever their models were; absent if a period does not
     /// bring that about.
@@ -54,13 +57,10 @@ impl ScheduleSummary {
             (false, Some(_)) => Some(0.0),
             (false, None) => None,
         };
-        let lambda = match joint_lambda {
-            Some(joint) => Some(per_exchange(joint, &matrices)),
-            None if nodes > MOST_NODES || matrices.iter().all(preserves_mean) => None,
-            None => matrices
-                .iter()
-                .all(averages)
-                .then(|| rate_in_the_long_run(&matrices)),
+        let lambda = match rounds_to_consensus {
+            Some(_) => Some(0.0),
+            None if !matrices.iter().all(averages) => None,
+            None => Some(rate_in_the_long_run(&matrices)),
         };
         Ok(Self {
             period: period.len(),
@@ -69,17 +69,6 @@ impl ScheduleSummary {
             rounds_to_consensus,
             rounds_to_connect: rounds_to_connect(&overlays),
         })
-    }
-}
-
-/// The `T`-th root of the `joint` λ of `T` matrices.
-///
-/// # Interpretation
-/// Where rounding hides the joint λ, as in a long period of overlays that mix fast, the rate in the long run stands for it.
-fn per_exchange(joint: f64, matrices: &[&MixingMatrix]) -> f64 {
-    match joint < ROUNDING {
-        true => rate_in_the_long_run(matrices),
-        false => joint.powf(1.0 / matrices.len() as f64),
     }
 }
 
@@ -108,7 +97,11 @@ fn unlike_any_overlay(matrices: &[&MixingMatrix]) -> Vec<f64> {
 fn rate_in_the_long_run(matrices: &[&MixingMatrix]) -> f64 {
     let mut x = unlike_any_overlay(matrices);
     let mut logarithms = 0.0;
-    let periods = EXCHANGES.div_ceil(matrices.len().max(1)).max(PERIODS);
+    let count = matrices.len().max(1);
+    let weights: usize = matrices.iter().map(|matrix| matrix.nnz()).sum();
+    let exchanges =
+        (MOST_WEIGHTS / (2 * weights / count).max(1)).clamp(FEWEST_EXCHANGES, EXCHANGES);
+    let periods = exchanges.div_ceil(count).max(PERIODS);
     for period in 0..2 * periods {
         for matrix in matrices {
             x = matrix.apply(&x);
@@ -136,7 +129,7 @@ fn normalise(x: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshfold_topology::{Topology, Uniform, Weights};
+    use meshfold_topology::{Overlay, Topology, Uniform, Weights};
 
     use crate::plan::planned_overlay::PlannedOverlay;
 
@@ -164,11 +157,28 @@ mod tests {
         }
     }
 
+    /// The two matchings of a ring of twelve. By NumPy the eigenvalue of `W_2 W_1 − 11ᵀ/N` with the largest modulus is `cos²(π/6)`, and
+    /// its largest singular value `cos(π/6)`.
+    #[test]
+    fn matchings_that_take_turns_have_the_rate_of_their_product() {
+        let matching = |turn: u32| {
+            let pairs = (turn..12).step_by(2).map(|i| (i, (i + 1) % 12));
+            let overlay = Overlay::from_edges(12, pairs).unwrap();
+            Weights::default().matrix(&overlay).unwrap()
+        };
+        let matrices = [matching(0), matching(1)];
+        let turns: Vec<&MixingMatrix> = matrices.iter().collect();
+        let expected = (std::f64::consts::PI / 6.0).cos();
+        let (rate, joint) = (rate_in_the_long_run(&turns), joint_lambda(&turns).unwrap());
+        assert!((rate - expected).abs() < 1e-9, "{rate}");
+        assert!((joint - expected).abs() < 1e-9, "{joint}");
+    }
+
     #[test]
     fn a_long_period_of_fast_overlays_keeps_its_lambda() {
         let fast = r#"{"ring": {"hops": 3}}"#;
         let (alone, repeated) = (lambda(fast, 10), lambda(&in_turn(fast, 50), 10));
-        assert!(alone.powi(50) < ROUNDING, "{alone}");
+        assert!(alone.powi(50) < 1e-7, "{alone}");
         assert!((repeated - alone).abs() < 1e-3, "{repeated} {alone}");
     }
 

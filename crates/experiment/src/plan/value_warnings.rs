@@ -43,7 +43,7 @@ pub(super) fn of(
 fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
     let profile = config.algorithm.profile();
     let summary = &planned.summary;
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = never_changes(config, planned).into_iter().collect();
     if !profile.mixes_by_weights {
         if planned.weights != usual_weights(&config.algorithm, &planned.topology) {
             warnings.push(format!(
@@ -64,9 +64,12 @@ fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
             "the weights give a client as little as {self_weight:.4} of its own model, a negative share{remedy}"
         ));
     }
-    let stuck = summary.lambda.is_some_and(|lambda| lambda >= 1.0 - 1e-9);
-    if stuck && summary.nodes > 1 && !planned.topology.varies() {
-        warnings.push("the weights do not bring the models together: lambda is 1".to_owned());
+    let stuck = summary.lambda.filter(|lambda| *lambda >= 1.0 - 1e-9);
+    if let Some(lambda) = stuck.filter(|_| summary.nodes > 1 && !planned.topology.varies()) {
+        warnings.push(match lambda > 1.0 + 1e-9 {
+            true => format!("the weights drive the models apart: lambda is {lambda:.4}"),
+            false => "the weights do not bring the models together: lambda is 1".to_owned(),
+        });
     }
     if !summary.doubly_stochastic && profile.own_weights.is_none() {
         warnings.push(
@@ -85,6 +88,20 @@ fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
         );
     }
     warnings
+}
+
+/// An overlay that changes after the last round.
+fn never_changes(config: &RunConfig, planned: &PlannedOverlay) -> Option<String> {
+    let rounds = config.rounds;
+    let mut changes = planned
+        .topology
+        .change_rounds(planned.overlay.nodes(), rounds);
+    let varies =
+        planned.topology.varies() && planned.topology.period(planned.overlay.nodes()) != Some(1);
+    let stays = varies && rounds > 1 && !changes.any(|round| round > 1);
+    stays.then(|| {
+        format!("the overlay stays as it is in round 1: `topology` changes it after the last round, {rounds}")
+    })
 }
 
 /// The method, and the setting by which it does without weights if it has one.

@@ -37,7 +37,7 @@ pub struct RecordedRun {
     pub overlay_summary: Option<OverlaySummary>,
     /// Whether later rounds have other overlays than round 1.
     pub overlay_changes: bool,
-    /// `λ` of an exchange over a period, the root of [`lambda_of_period`](Self::lambda_of_period).
+    /// `λ` of an exchange over a period, the root of [`lambda_of_period`](Self::lambda_of_period), or over all draws of an overlay.
     pub lambda_per_exchange: Option<f64>,
     /// `λ` of the overlays of a period together, if they change, repeat, and it was found.
     pub lambda_of_period: Option<f64>,
@@ -73,7 +73,8 @@ impl RecordedRun {
         }
     }
 
-    /// `λ` of an exchange: over a period of overlays that repeat, if that is known; otherwise that of the overlay in round 1.
+    /// `λ` of an exchange: over a period of overlays that repeat or over the draws of one, if that is known; otherwise that of the overlay
+    /// in round 1.
     pub fn lambda(&self) -> Option<f64> {
         let first = || self.overlay_summary.as_ref()?.lambda;
         self.lambda_per_exchange.or_else(first)

@@ -12,6 +12,8 @@ pub(super) struct RecordedSchedule {
     /// Whether later rounds have other overlays than round 1; earlier versions say it of those alone that repeat.
     pub(super) changes: bool,
     schedule: Option<Period>,
+    /// `λ` of overlays that are drawn independently in each round.
+    lambda_of_draws: Option<f64>,
 }
 
 /// What is known of a period of overlays that repeat.
@@ -24,23 +26,26 @@ struct Period {
     lambda: Option<f64>,
 }
 
+impl Period {
+    /// `λ` of an exchange. Earlier versions left `λ` of the period and its length.
+    fn lambda(self) -> Option<f64> {
+        self.lambda.or_else(|| match self.joint_lambda? {
+            joint if joint < ROUNDING => Some(0.0),
+            joint => Some(joint.powf(1.0 / f64::from(self.period?.max(1)))),
+        })
+    }
+}
+
 impl RecordedSchedule {
     /// `λ` of the overlays of a period together, if they repeat and it was found.
     pub(super) fn lambda_of_period(&self) -> Option<f64> {
         self.schedule?.joint_lambda
     }
 
-    /// `λ` of an exchange over a period, if that is known. Earlier versions left `λ` of the period and its length.
+    /// `λ` of an exchange over a period or over draws, if that is known.
     pub(super) fn lambda(&self) -> Option<f64> {
-        let Period {
-            period,
-            joint_lambda,
-            lambda,
-        } = self.schedule?;
-        lambda.or_else(|| match joint_lambda? {
-            joint if joint < ROUNDING => Some(0.0),
-            joint => Some(joint.powf(1.0 / f64::from(period?.max(1)))),
-        })
+        let repeated = self.schedule.and_then(|period| period.lambda());
+        repeated.or(self.lambda_of_draws)
     }
 }
 
@@ -72,5 +77,10 @@ mod tests {
             r#"{"changes": true, "schedule": {"period": 50, "joint_lambda": 1e-16, "lambda": 0.4}}"#,
         );
         assert_eq!((run.lambda(), run.changes), (Some(0.4), true));
+        let drawn = read(r#"{"changes": true, "lambda_of_draws": 0.7}"#);
+        assert_eq!(
+            (drawn.lambda(), drawn.lambda_of_period()),
+            (Some(0.7), None)
+        );
     }
 }

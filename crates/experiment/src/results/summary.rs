@@ -36,8 +36,8 @@ pub struct Summary {
     pub rounds: usize,
     /// The overlay's figures, if the method exchanges over one; of one that changes, as it is in round 1.
     pub overlay: Option<OverlaySummary>,
-    /// `λ` of an exchange: of overlays that repeat, the root of `lambda_of_period` if that was found, otherwise that of the
-    /// overlay in round 1. Absent from summaries of earlier versions.
+    /// `λ` of an exchange: of overlays that repeat, the root of `lambda_of_period` if that was found; of overlays that are drawn in
+    /// each round, that of the draws if it is known; otherwise that of the overlay in round 1. Absent from summaries of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,
     /// `λ` of the overlays of a period together, if they change, repeat, and are small enough to find it.
@@ -118,6 +118,15 @@ pub struct Milestone {
     pub wall_seconds: f64,
     /// Accuracies of the deployed models.
     pub test_accuracy: Spread,
+    /// Their accuracies on the validation examples, if the dataset keeps some apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation_accuracy: Option<Spread>,
+    /// Accuracies of the clients' models on their local test sets, if they have any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_test_accuracy: Option<Spread>,
+    /// The accuracies there after fine-tuning, if models are fine-tuned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fine_tuned_accuracy: Option<Spread>,
     /// Accuracy of their mean.
     pub mean_model_accuracy: f64,
 }
@@ -131,6 +140,9 @@ impl Milestone {
             simulated_seconds: record.simulated_seconds,
             wall_seconds: record.wall_seconds,
             test_accuracy: record.test_accuracy,
+            validation_accuracy: record.validation_accuracy,
+            local_test_accuracy: record.local_test_accuracy,
+            fine_tuned_accuracy: record.fine_tuned_accuracy,
             mean_model_accuracy: record.mean_model_accuracy,
         }
     }

@@ -58,6 +58,35 @@ fn bandwidths_that_differ_are_told_the_links_that_have_them() {
 }
 
 #[test]
+fn what_was_meant_for_a_sweep_is_told_its_grid() {
+    let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    for (line, help) in [
+        (
+            "seeds: [1, 2, 3]",
+            "several seeds are a sweep: `sweep: {grid: {seed: [1, 2, 3]}}`; `seeds` sets those of parts of a run",
+        ),
+        (
+            "sweep: {seeds: [1, 2, 3]}",
+            "values to combine are a grid: `sweep: {grid: {seed: [..]}}`; keys here: grid, cases",
+        ),
+        (
+            "sweep: {algorithm.dsgd.learning_rate: [0.1, 0.2]}",
+            "values to combine are a grid: `sweep: {grid: {algorithm.dsgd.learning_rate: [..]}}`; keys here: grid, cases",
+        ),
+        (
+            "seed: [1, 2]",
+            "several values to compare are a sweep: `sweep: {grid: {seed: [..]}}`",
+        ),
+        (
+            "sweep: {girds: {seed: [1, 2]}}",
+            "did you mean `grid`? keys here: grid, cases",
+        ),
+    ] {
+        assert_eq!(refusal(&dsgd, "ring", line).help, help, "{line}");
+    }
+}
+
+#[test]
 fn values_of_networks_are_named_by_their_whole_path() {
     let dsgd = format!("{{dsgd: {{{SGD}}}}}");
     let fixed = "network: {links: {fixed: {bytes_per_second: -2}}}";

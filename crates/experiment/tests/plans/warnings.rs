@@ -172,6 +172,40 @@ fn methods_that_later_weights_make_unstable_are_warned_of() {
     );
     let diffusion = d2.replace("d2", "exact_diffusion");
     assert_eq!(warnings(&diffusion, "complete", apart), [""; 0]);
+    let changes = warnings(&diffusion, "{periodic: [complete, ring]}", "");
+    assert_eq!(
+        changes,
+        [
+            "exact_diffusion is defined for an overlay that stays: on one that changes, differences between models may grow without \
+             bound, at any learning rate; gradient_tracking stands it"
+        ]
+    );
+}
+
+#[test]
+fn an_overlay_that_changes_after_the_last_round_is_warned_of() {
+    let warnings = |topology: &str| {
+        let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));
+        one(&yaml).warnings
+    };
+    let never =
+        "the overlay stays as it is in round 1: `topology` changes it after the last round, 5";
+    assert_eq!(
+        warnings("{redraw: {of: {regular: {degree: 2}}, every: 5}}"),
+        [never]
+    );
+    assert_eq!(
+        warnings("{phases: [{rounds: 5, of: ring}, {of: complete}]}"),
+        [never]
+    );
+    for topology in [
+        "{redraw: {of: {regular: {degree: 2}}, every: 4}}",
+        "{phases: [{rounds: 4, of: ring}, {of: complete}]}",
+        "{periodic: [ring, complete]}",
+        "{periodic: [ring]}",
+    ] {
+        assert_eq!(warnings(topology), [""; 0], "{topology}");
+    }
 }
 
 #[test]

@@ -450,6 +450,9 @@ class Round:
             TypeError: if the value is no number and no array.
         """
 
+#: The rows, the columns and the values of the entries of a matrix.
+_Entries = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+
 class Part:
     """A part of an experiment, made in Python: an overlay, weights, a partition, a dataset, a learning rate or a model."""
 
@@ -465,15 +468,19 @@ class Part:
     @staticmethod
     def model(name: str, version: str, object: object) -> Part: ...
     @staticmethod
-    def overlay(name: str, version: str, nodes: int, edges: NDArray[np.uint32], directed: bool) -> Part: ...
+    def overlay(
+        name: str, version: str, nodes: int, edges: NDArray[np.uint32], directed: bool, weights: _Entries | None
+    ) -> Part: ...
     @staticmethod
     def overlay_by(
         name: str,
         version: str,
-        edges: Callable[[int, int, NDArray[np.uint64] | None, int | None], NDArray[np.uint32]],
+        edges: Callable[[int, int, NDArray[np.uint64] | None, int | None], tuple[NDArray[np.uint32], _Entries | None]],
         expected: float | None,
         changes: bool,
+        period: int | None,
         directed: bool,
+        weighed: bool,
         needs_labels: bool,
         needs_seed: bool,
     ) -> Part: ...
@@ -482,9 +489,7 @@ class Part:
         name: str,
         version: str,
         nodes: int,
-        rows: NDArray[np.uint32],
-        columns: NDArray[np.uint32],
-        values: NDArray[np.float64],
+        entries: _Entries,
     ) -> Part: ...
     @staticmethod
     def learning_rate(name: str, version: str, function: Callable[[list[int]], float], counts: list[str]) -> Part: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,35 @@ from meshfold import _arrays, _digests, _renewal
 from meshfold._meshfold import Part
 
 
+#: The rows, the columns and the values of the entries of a mixing matrix.
+_Weights = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+
+
+class _Graph(NamedTuple):
+    """What links nodes."""
+
+    #: How many nodes there are, if that is known.
+    nodes: int | None
+    #: `[E, 2]`, from sender to receiver if edges go one way.
+    edges: NDArray[np.uint32]
+    #: The weights that it brings, if it does.
+    weights: _Weights | None
+
+    def is_same(self, other: _Graph) -> bool:
+        """Whether edges and weights are those of the other one."""
+        mine, its = self._arrays(), other._arrays()
+        return all(np.array_equal(a, b) for a, b in zip(mine, its, strict=True))
+
+    def _arrays(self) -> list[NDArray[Any]]:
+        return [self.edges, *(self.weights or ())]
+
+
 def overlay(
     graph: Any,
     *,
     changes: bool = True,
+    period: int | None = None,
+    weights: bool = False,
     directed: bool | None = None,
     label: str | None = None,
     expected_edges: float | None = None,
@@ -31,10 +56,15 @@ def overlay(
             examples of each label each node holds, `[N, C]`; `generator` is a NumPy generator, another one for each seed and round.
         changes: if false, all rounds have the same overlay, and the function is one of `(nodes)`, with the same further parameters. The
             overlay must be connected; if it is directed, from every node to every other.
+        period: after how many rounds the graphs of a function repeat, so that it is called for the rounds 1 to `period` alone. λ of the
+            period is then known, as for `periodic`.
+        weights: if true, the graph, or what the function returns, is a mixing matrix `W` `[N, N]`, and the overlay brings these weights:
+            they hold where the configuration names none. Row `i` has the weights that node `i` gives to models, and sums to one; `W[i, j]`
+            other than zero makes an edge, by which `j` sends to `i`. `W` must be symmetric, or `directed`.
         directed: whether models go one way. On a directed overlay an edge `(a, b)` of a graph or an array means that `a` sends to `b`, and so
             does the entry of row `a` and column `b` of a matrix, as in `networkx.to_numpy_array`. What is not directed is taken both ways.
-            If absent, a `DiGraph` of networkx is directed, and everything else is not: a matrix must then be symmetric. For a function
-            that returns directed graphs it must be true.
+            If absent, a `DiGraph` of networkx is directed, and so is a mixing matrix that is not symmetric; everything else is not: a
+            matrix must then be symmetric. For a function that returns directed graphs it must be true.
         label: what the overlay is called in tables and figures; `graph` with a digest if absent.
         expected_edges: about how many edges the overlays of a function have, from which memory is planned; two for each node if absent.
         version: distinguishes overlays with the same label, as part of the id of a run. If absent, it is a digest of the graph, or of
@@ -49,9 +79,12 @@ def overlay(
         digest = version or _digests.of_values(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
         one_way = directed is True
-        digest += " fixed" * (not changes) + " directed" * one_way
+        _expect_period(period, changes)
+        digest += " fixed" * (not changes) + " directed" * one_way + " weights" * weights + ("" if period is None else f" period {period}")
 
-        def edges(round: int, nodes: int, label_counts: NDArray[np.uint64] | None, seed: int | None) -> NDArray[np.uint32]:
+        def edges(
+            round: int, nodes: int, label_counts: NDArray[np.uint64] | None, seed: int | None
+        ) -> tuple[NDArray[np.uint32], _Weights | None]:
             more: dict[str, Any] = {}
             if "label_counts" in wants:
                 more["label_counts"] = label_counts
@@ -60,32 +93,80 @@ def overlay(
             graph = function(*((round, nodes) if changes else (nodes,)), **more)
             if not one_way and _is_directed(graph):
                 raise ValueError("the function returned a directed graph: give `mf.overlay` the argument `directed=True`")
-            count, found = _edges(graph, nodes, one_way)
-            if count is not None and count != nodes:
+            found = _weighed(graph, one_way) if weights else _Graph(*_edges(graph, nodes, one_way), None)
+            if found.nodes is not None and found.nodes != nodes:
                 of_round = f"round {round}: " if changes else ""
-                raise ValueError(f"{of_round}the graph has {count} nodes, but {nodes} are needed")
+                raise ValueError(f"{of_round}the graph has {found.nodes} nodes, but {nodes} are needed")
             if round == 1:
                 labels = None if label_counts is None else label_counts.tobytes()
                 _expect_same(found, first.setdefault((nodes, labels, seed), found))
-            return found
+            return found.edges, found.weights
 
-        first: dict[tuple[int, bytes | None, int | None], NDArray[np.uint32]] = {}
+        first: dict[tuple[int, bytes | None, int | None], _Graph] = {}
 
         expected = None if expected_edges is None else float(expected_edges)
-        part = Part.overlay_by(name, digest, edges, expected, changes, one_way, "label_counts" in wants, "generator" in wants)
+        needs = ("label_counts" in wants, "generator" in wants)
+        part = Part.overlay_by(name, digest, edges, expected, changes, period, one_way, weights, *needs)
         if version is not None:
             return part
-        again = lambda: overlay(function, changes=changes, directed=directed, label=label, expected_edges=expected)  # noqa: E731
+        again = lambda: overlay(  # noqa: E731
+            function, changes=changes, period=period, weights=weights, directed=directed, label=label, expected_edges=expected
+        )
         return _renewal.renewable(part, edges, lambda: [function], again)
     if not changes:
         raise ValueError("overlay: `changes` is for functions: a graph is the same in all rounds")
+    if period is not None:
+        raise ValueError("overlay: `period` is for functions: a graph is the same in all rounds")
+    if weights:
+        return _of_matrix(graph, directed, label, version)
     one_way = _is_directed(graph) if directed is None else directed
     if _is_directed(graph) and not one_way:
         raise ValueError("overlay: found a directed graph and `directed=False`: leave that out, or give `graph.to_undirected()`")
     count, found = _edges(graph, None, one_way)
     nodes = count if count is not None else int(found.max(initial=0)) + 1
     digest = version or _digests.of_arrays(found, np.array([nodes])) + " directed" * one_way
-    return Part.overlay(label or f"graph-{digest[:6]}", digest, nodes, found, one_way)
+    return Part.overlay(label or f"graph-{digest[:6]}", digest, nodes, found, one_way, None)
+
+
+def _of_matrix(matrix: Any, directed: bool | None, label: str | None, version: str | None) -> Part:
+    """The overlay of a mixing matrix, whose weights it brings."""
+    count, edges, entries = _weighed(matrix, directed)
+    assert count is not None and entries is not None
+    one_way = not _is_symmetric(*entries) if directed is None else directed
+    digest = version or _digests.of_arrays(*entries, np.array([count])) + " weights" + " directed" * one_way
+    return Part.overlay(label or f"graph-{digest[:6]}", digest, count, edges, one_way, entries)
+
+
+def _expect_period(period: int | None, changes: bool) -> None:
+    """Refuses a period that is no number of rounds, or of an overlay that does not change."""
+    if period is None:
+        return
+    if isinstance(period, bool) or not isinstance(period, int) or period < 1:
+        raise ValueError(f"overlay: found the period {period!r}, needed a number of rounds, 1 or more")
+    if not changes:
+        raise ValueError("overlay: found a `period` and `changes=False`: an overlay that stays has no period; leave one of them out")
+
+
+def _weighed(matrix: Any, one_way: bool | None) -> _Graph:
+    """The graph of a mixing matrix. It must be symmetric unless it goes `one_way`, or may do so (None)."""
+    if hasattr(matrix, "edges"):
+        raise ValueError("overlay: found a graph and `weights=True`, needed a mixing matrix [N, N], such as one of NumPy")
+    shape, rows, columns, values = _arrays.entries(matrix, "overlay", "N")
+    if one_way is False and not _is_symmetric(rows, columns, values):
+        raise ValueError("overlay: the mixing matrix is not symmetric: say `directed=True` if models are to go one way over some edges")
+    linked = (rows != columns) & (values != 0)
+    pairs = np.stack([columns[linked], rows[linked]], axis=1).astype(np.int64)
+    one_way = not _is_symmetric(rows, columns, values) if one_way is None else one_way
+    return _Graph(shape[0], _checked(pairs, shape[0], one_way), (rows, columns, values))
+
+
+def _is_symmetric(rows: NDArray[np.uint32], columns: NDArray[np.uint32], values: NDArray[np.float64]) -> bool:
+    """Whether the matrix of these entries is its own transpose, up to rounding."""
+    ways = (np.lexsort((columns, rows)), np.lexsort((rows, columns)))
+    (here, there), (across, back), (weight, other) = (
+        (first[ways[0]], second[ways[1]]) for first, second in ((rows, columns), (columns, rows), (values, values))
+    )
+    return bool(np.array_equal(here, there) and np.array_equal(across, back) and np.allclose(weight, other, rtol=1e-9, atol=0.0))
 
 
 def _is_directed(graph: Any) -> bool:
@@ -93,9 +174,9 @@ def _is_directed(graph: Any) -> bool:
     return hasattr(graph, "edges") and hasattr(graph, "is_directed") and bool(graph.is_directed())
 
 
-def _expect_same(found: NDArray[np.uint32], before: NDArray[np.uint32]) -> None:
+def _expect_same(found: _Graph, before: _Graph) -> None:
     """Refuses a function that draws its graph anew: a run would not be repeatable, nor go on from a checkpoint."""
-    if not np.array_equal(found, before):
+    if not found.is_same(before):
         raise ValueError(
             "the function returned another graph for the same round than before: draw from its parameter `generator`, or from one made in it, "
             "such as `np.random.default_rng([7, round])`"

@@ -30,12 +30,12 @@ def weights(matrix: Any, *, label: str | None = None) -> Part:
     """
     if callable(matrix) and not hasattr(matrix, "tocoo"):
         raise TypeError(
-            "weights: found a function, needed a matrix [N, N], which holds in all rounds: with an overlay that changes, name weights that "
-            "follow it, such as 'metropolis', or let a method of your own mix by `models.mix(W)`"
+            "weights: found a function, needed a matrix [N, N], which holds in all rounds: an overlay brings other weights in each round by "
+            "`mf.overlay(function, weights=True)`, whose function returns the mixing matrix of the round"
         )
     shape, rows, columns, values = _arrays.entries(matrix, "weights", "N")
     digest = _digests.of_arrays(rows, columns, values, np.array(shape))
-    return Part.weights(label or f"weights-{digest[:6]}", digest, shape[0], rows, columns, values)
+    return Part.weights(label or f"weights-{digest[:6]}", digest, shape[0], (rows, columns, values))
 
 
 Deal = Callable[[NDArray[np.uint16], int, np.random.Generator], Sequence[ArrayLike]]

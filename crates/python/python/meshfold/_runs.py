@@ -266,8 +266,8 @@ class Runs(Sequence[Run]):
                 `metric`, if absent.
             compare: compare each row with the one that has this value, over the same seeds: `{"algorithm": "dsgd"}`. Data frames have
                 the p-value, and beside it `p_value_holm`, corrected by Holm's method for all comparisons of the table, as printed.
-            across: print the values of this setting of `by` side by side, each with its mean alone, also in Markdown and LaTeX. Data
-                frames keep a row for each setting.
+            across: print the values of this setting of `by` side by side, each with its mean alone, also in Markdown and LaTeX. With
+                `compare` a star marks what differs significantly. Data frames keep a row for each setting.
             names: words that stand for settings, values and figures, also in Markdown and LaTeX: `{"dfedavg": "DFedAvg"}`. Data frames
                 keep the names.
 

@@ -1,7 +1,7 @@
 //! Overlays that Python has made.
 
-use meshfold_topology::{Nodes, Overlay, OverlayChange, OwnOverlay, TopologyError};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use meshfold_topology::{MixingMatrix, Nodes, Overlay, OverlayChange, OwnOverlay, TopologyError};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand::Rng;
@@ -28,16 +28,46 @@ impl Kind {
         }
     }
 
+    /// The overlay of `edges`, with the weights that it brings, if it does.
     fn overlay(
         self,
         nodes: usize,
         edges: impl IntoIterator<Item = (u32, u32)>,
+        weights: Option<Rows>,
     ) -> Result<Overlay, TopologyError> {
-        match self {
+        let overlay = match self {
             Self::Undirected => Overlay::from_edges(nodes, edges),
             Self::Directed => Overlay::directed(nodes, edges),
+        }?;
+        match weights {
+            Some(rows) => overlay.with_weights(MixingMatrix::from_rows(nodes, rows)?),
+            None => Ok(overlay),
         }
     }
+}
+
+/// The entries of each row of a matrix, by columns in ascending order.
+pub(super) type Rows = Vec<Vec<(u32, f64)>>;
+
+/// The rows, the columns and the values of the entries of a matrix.
+pub(super) type Entries<'py> = (
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, f64>,
+);
+
+/// The matrix `[nodes, nodes]` of `entries`.
+pub(super) fn rows(nodes: usize, entries: &Entries<'_>) -> Rows {
+    let (rows, columns, values) = entries;
+    let mut matrix: Rows = vec![Vec::new(); nodes];
+    let places = rows.as_array().into_iter().zip(columns.as_array());
+    for ((row, column), value) in places.zip(values.as_array()) {
+        matrix[*row as usize].push((*column, *value));
+    }
+    for row in &mut matrix {
+        row.sort_unstable_by_key(|(column, _)| *column);
+    }
+    matrix
 }
 
 /// The same graph in all rounds.
@@ -45,6 +75,8 @@ pub(super) struct Graph {
     pub(super) nodes: usize,
     pub(super) edges: Vec<(u32, u32)>,
     pub(super) kind: Kind,
+    /// The weights that it brings.
+    pub(super) weights: Option<Rows>,
 }
 
 impl OwnOverlay for Graph {
@@ -54,7 +86,13 @@ impl OwnOverlay for Graph {
         _nodes: Nodes<'_>,
         _rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
-        self.kind.overlay(self.nodes, self.edges.iter().copied())
+        let weights = self.weights.clone();
+        self.kind
+            .overlay(self.nodes, self.edges.iter().copied(), weights)
+    }
+
+    fn prescribes_weights(&self) -> bool {
+        self.weights.is_some()
     }
 
     fn is_directed(&self) -> bool {
@@ -73,8 +111,10 @@ pub(super) struct GraphByFunction {
     pub(super) kind: Kind,
     /// About how many edges there are, if that is known.
     pub(super) expected: Option<f64>,
-    /// Whether each round has an overlay of its own.
-    pub(super) changes: bool,
+    /// Which rounds have an overlay of their own.
+    pub(super) change: OverlayChange,
+    /// Whether the overlays bring weights.
+    pub(super) weighed: bool,
     /// Whether the function is given the labels that nodes hold.
     pub(super) needs_labels: bool,
     /// Whether the function is given a seed.
@@ -110,21 +150,24 @@ impl OwnOverlay for GraphByFunction {
         rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
         let seed = self.needs_seed.then(|| rng.next_u64());
-        let edges = gate::attach(|py| -> PyResult<Vec<(u32, u32)>> {
+        let graph = gate::attach(|py| -> PyResult<(Vec<(u32, u32)>, Option<Rows>)> {
             let label_counts = self.label_counts(py, nodes)?;
-            let edges = self
+            let graph = self
                 .edges
                 .bind(py)
                 .call1((draw + 1, nodes.count, label_counts, seed))?;
-            Ok(pairs(&edges.extract()?))
+            let (edges, weights): (PyReadonlyArray2<'_, u32>, Option<Entries<'_>>) =
+                graph.extract()?;
+            let weights = weights.map(|entries| rows(nodes.count, &entries));
+            Ok((pairs(&edges), weights))
         });
         let failed = |reason| TopologyError::Own {
             setting: "topology",
             name: self.name.clone(),
             reason,
         };
-        let edges = edges.map_err(|error| failed(raised(&error)))?;
-        let overlay = self.kind.overlay(nodes.count, edges);
+        let (edges, weights) = graph.map_err(|error| failed(raised(&error)))?;
+        let overlay = self.kind.overlay(nodes.count, edges, weights);
         overlay.map_err(|error| failed(error.to_string()))
     }
 
@@ -133,10 +176,11 @@ impl OwnOverlay for GraphByFunction {
     }
 
     fn change(&self) -> OverlayChange {
-        match self.changes {
-            true => OverlayChange::EachRound,
-            false => OverlayChange::Never,
-        }
+        self.change
+    }
+
+    fn prescribes_weights(&self) -> bool {
+        self.weighed
     }
 
     fn edges(&self, nodes: usize) -> f64 {

@@ -7,8 +7,10 @@ use meshfold_data::{
 };
 use meshfold_engine::OwnSchedule;
 use meshfold_experiment::{Own, OwnName};
-use meshfold_topology::{MixingMatrix, Overlay, OwnOverlay, OwnWeights, TopologyError};
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use meshfold_topology::{
+    MixingMatrix, Overlay, OverlayChange, OwnOverlay, OwnWeights, TopologyError,
+};
+use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +20,7 @@ use crate::gate;
 use super::example_arrays::ExampleArrays;
 use super::learning_rate::RateByFunction;
 use super::model;
-use super::overlay::{Graph, GraphByFunction, Kind, pairs};
+use super::overlay::{Entries, Graph, GraphByFunction, Kind, Rows, pairs, rows};
 
 /// A part of an experiment, made in Python.
 #[pyclass(name = "Part", module = "meshfold", frozen)]
@@ -87,7 +89,8 @@ impl PyPart {
         format!("<{} {}>", self.kind(), self.name)
     }
 
-    /// An overlay of `nodes` nodes with `edges`, `[E, 2]`: from sender to receiver if it is `directed`.
+    /// An overlay of `nodes` nodes with `edges`, `[E, 2]`: from sender to receiver if it is `directed`. It may bring `weights`: the rows,
+    /// the columns and the values of their matrix.
     #[staticmethod]
     fn overlay(
         name: String,
@@ -95,11 +98,13 @@ impl PyPart {
         nodes: usize,
         edges: PyReadonlyArray2<'_, u32>,
         directed: bool,
+        weights: Option<Entries<'_>>,
     ) -> Self {
         let made = Made::Overlay(Arc::new(Graph {
             nodes,
             edges: pairs(&edges),
             kind: Kind::of(directed),
+            weights: weights.map(|entries| rows(nodes, &entries)),
         }));
         Self {
             name,
@@ -109,8 +114,9 @@ impl PyPart {
     }
 
     /// An overlay from a function: `edges(round, nodes, label_counts, seed)` returns its edges, `[E, 2]`, from sender to receiver if it is
-    /// `directed`. If it `changes`, each round has another; else it is asked once. `label_counts`, `[N, C]`, are given if it
-    /// `needs_labels`, and a seed of the run and the overlay if it `needs_seed`; else None.
+    /// `directed`, and the rows, columns and values of its weights if it is `weighed`, else None. If it `changes`, each round has
+    /// another, or each of a `period`; else it is asked once. `label_counts`, `[N, C]`, are given if it `needs_labels`, and a seed of the run
+    /// and the overlay if it `needs_seed`; else None.
     #[staticmethod]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn overlay_by(
@@ -119,16 +125,24 @@ impl PyPart {
         edges: Py<PyAny>,
         expected: Option<f64>,
         changes: bool,
+        period: Option<usize>,
         directed: bool,
+        weighed: bool,
         needs_labels: bool,
         needs_seed: bool,
     ) -> Self {
+        let change = match (changes, period) {
+            (false, _) => OverlayChange::Never,
+            (true, Some(rounds)) => OverlayChange::TakeTurns(rounds),
+            (true, None) => OverlayChange::EachRound,
+        };
         let made = Made::Overlay(Arc::new(GraphByFunction {
             name: name.clone(),
             edges,
             kind: Kind::of(directed),
             expected,
-            changes,
+            change,
+            weighed,
             needs_labels,
             needs_seed,
         }));
@@ -139,27 +153,12 @@ impl PyPart {
         }
     }
 
-    /// The mixing weights `values[k]` of row `rows[k]`, column `columns[k]`.
+    /// Mixing weights: the rows, the columns and the values of their `entries`.
     #[staticmethod]
-    fn weights(
-        name: String,
-        version: String,
-        nodes: usize,
-        rows: PyReadonlyArray1<'_, u32>,
-        columns: PyReadonlyArray1<'_, u32>,
-        values: PyReadonlyArray1<'_, f64>,
-    ) -> Self {
-        let mut matrix: Vec<Vec<(u32, f64)>> = vec![Vec::new(); nodes];
-        let entries = rows.as_array().into_iter().zip(columns.as_array());
-        for ((row, column), value) in entries.zip(values.as_array()) {
-            matrix[*row as usize].push((*column, *value));
-        }
-        for row in &mut matrix {
-            row.sort_unstable_by_key(|(column, _)| *column);
-        }
+    fn weights(name: String, version: String, nodes: usize, entries: Entries<'_>) -> Self {
         let made = Made::Weights(Arc::new(Matrix {
             name: name.clone(),
-            matrix,
+            matrix: rows(nodes, &entries),
         }));
         Self {
             name,
@@ -288,7 +287,7 @@ pub(super) fn traceback(py: Python<'_>, error: &PyErr) -> String {
 
 struct Matrix {
     name: String,
-    matrix: Vec<Vec<(u32, f64)>>,
+    matrix: Rows,
 }
 
 impl OwnWeights for Matrix {

@@ -8,7 +8,8 @@ pub(super) fn sentences(groups: &[Group<'_>]) -> String {
     let known = [
         (
             any(|group| group.overlay_changes() && !group.lambda_is_of_round_1()),
-            " λ is per exchange: where overlays take turns, the T-th root of the λ of their period of T rounds.",
+            " λ is per exchange: where overlays take turns, the factor by which differences shrink in the long run; where they are drawn in \
+             each round, √‖E[WᵀW] − 11ᵀ/N‖.",
         ),
         (
             any(|group| group.takes_mean_in_a_period()),

@@ -1,6 +1,6 @@
 //! From paths to the runs that a page is about, in their order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use rayon::prelude::*;
 use super::order;
 use crate::error::ReportError;
 use crate::left_out::LeftOut;
-use meshfold_experiment::results::{RecordedRun, is_run, run_folders, subfolders};
+use meshfold_experiment::results::{RecordedRun, ResultsError, is_run, run_folders, subfolders};
 
 /// The runs of some folders, and those that cannot be read.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// In the order of the folders, and in each of the sweep.
     pub runs: Vec<RecordedRun>,
-    /// Folders in which something is missing or damaged, or that hold no run.
+    /// Folders in which something is missing or damaged, or that hold no run, and copies of other runs.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -53,9 +53,37 @@ impl Gathered {
             order::sort(path, &mut runs);
             gathered.runs.extend(runs);
         }
+        gathered.leave_out_copies();
         match gathered.runs.is_empty() {
             true => Err(gathered.nothing_left()),
             false => Ok(gathered),
+        }
+    }
+
+    /// Of runs with the same settings, such as copies from another machine, leaves all out but the first finished one, or the first.
+    fn leave_out_copies(&mut self) {
+        let mut kept: HashMap<&str, usize> = HashMap::new();
+        for (place, run) in self.runs.iter().enumerate() {
+            let first = kept.entry(run.settings.text()).or_insert(place);
+            if run.is_finished && !self.runs[*first].is_finished {
+                *first = place;
+            }
+        }
+        let first = |run: &RecordedRun| kept[run.settings.text()];
+        let firsts: Vec<usize> = self.runs.iter().map(first).collect();
+        let folders: Vec<PathBuf> = self.runs.iter().map(|run| run.folder.clone()).collect();
+        let mut places = firsts.iter().enumerate();
+        self.runs
+            .retain(|_| places.next().is_some_and(|(place, first)| place == *first));
+        for (folder, first) in folders.iter().zip(firsts) {
+            let original = &folders[first];
+            if folder != original {
+                let error = ResultsError::Copy {
+                    folder: folder.clone(),
+                    original: original.clone(),
+                };
+                self.left_out.push(LeftOut::new(folder, error));
+            }
         }
     }
 

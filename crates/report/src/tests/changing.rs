@@ -49,7 +49,7 @@ fn overlays_that_take_turns_have_their_lambda_per_exchange() {
     // Their λ are equal, so nothing can follow it.
     assert!(headline.contains("(95 % interval)"), "{headline}");
     assert!(!headline.contains("follow λ"), "{headline}");
-    assert!(page.contains("the T-th root of the λ of their period of T rounds."));
+    assert!(page.contains("the factor by which differences shrink in the long run;"));
     assert!(!page.contains("λ is that of the overlay in round 1"));
 }
 

@@ -13,7 +13,10 @@ pub const DECAYS: [f64; 3] = [0.9, 0.99, 0.999];
 /// # Source
 /// T. Vogels, H. Hendrikx and M. Jaggi, "Beyond spectral gap: the role of the topology in decentralized learning", NeurIPS 2022.
 pub fn effective_neighbours(eigenvalues: &[f64], decay: f64) -> f64 {
-    let variance = |value: &f64| value * value / (1.0 - decay * value * value);
+    let variance = |value: &f64| match value * value {
+        square if decay * square < 1.0 => square / (1.0 - decay * square),
+        _ => f64::INFINITY,
+    };
     let mean = eigenvalues.iter().map(variance).sum::<f64>() / eigenvalues.len() as f64;
     1.0 / ((1.0 - decay) * mean)
 }

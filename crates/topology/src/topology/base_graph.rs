@@ -145,7 +145,7 @@ impl OverlaySpec for BaseGraph {
 }
 
 impl Schedule for BaseGraph {
-    usual_schedule!(all_nodes, until_connected);
+    usual_schedule!(all_nodes, until_connected, no_lambda_of_draws);
 
     fn turns(&self, nodes: usize) -> Turns {
         Turns::Repeated(self.period(nodes))

@@ -5,11 +5,15 @@ use super::overlay_spec::{OverlaySpec, usual};
 use super::schedule::{Schedule, Turns, usual_schedule};
 use super::shift::{self, arcs, check_share, heard};
 use super::size::{OverlaySize, Paths};
-use crate::{Nodes, Overlay, TopologyError};
+use crate::{Nodes, Overlay, TopologyError, Weights};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
+
+/// The most nodes whose `λ` of the draws is worked out: that takes O(N²).
+const MOST_NODES: usize = 10_000;
 
 /// EquiTopo's overlays of one neighbour a round, which mix at a rate that does not depend on N: OD-EquiDyn if `directed`, else
 /// OU-EquiDyn. They bring weights of their own, which are doubly stochastic.
@@ -17,6 +21,9 @@ use serde::{Deserialize, Serialize};
 /// Each round draws a shift a from `1..N`. Directed, every node hears the one a places further on, with the weights
 /// `(1 − η) I + η A` and `A = (N − 1)/N P + 1/N I`. Undirected, a start s is drawn, too; from s on, each node i that is still free is paired
 /// with node `i + a` if that is free, and the two of a pair give each other `η (N − 1)/N`.
+///
+/// Differences shrink by `λ = √‖E[WᵀW] − J‖` in each round, in the mean square. With the weight `w = η (N − 1)/N` it is directed
+/// `√((1 − w)² + w² − 2 w (1 − w)/(N − 1))`.
 ///
 /// Undirected, no round but those of two nodes is connected. Directed, a round leads from every node to every other if a and N have no
 /// common divisor. Several rounds together are connected in both.
@@ -51,6 +58,32 @@ impl EquiDyn {
                 .collect(),
         };
         Overlay::weighed(nodes, self.directed, &weights)
+    }
+
+    /// `‖E[WᵀW] − J‖` of the directed ones: `E[P] = −I/(N − 1)` on vectors with mean 0.
+    fn directed_square(&self, nodes: usize) -> f64 {
+        let w = self.weight(nodes);
+        (1.0 - w).powi(2) + w * w - 2.0 * w * (1.0 - w) / (nodes - 1) as f64
+    }
+
+    /// `‖E[WᵀW] − J‖` of the undirected ones. A matching with the Laplacian L has `W = I − w L` and `L² = 2 L`, so that
+    /// `WᵀW = I − 2 w (1 − w) L`; over all starts `E[L]` is circulant, and its eigenvalues are sums of cosines.
+    fn undirected_square(&self, nodes: usize) -> f64 {
+        let (n, w) = (nodes as f64, self.weight(nodes));
+        let of_shift = |shift| pairs(nodes, shift, 0).count() as f64 / (n * (n - 1.0));
+        let chances: Vec<f64> = (1..nodes).map(of_shift).collect();
+        let cosines: Vec<f64> = (0..nodes)
+            .map(|step| (2.0 * PI * step as f64 / n).cos())
+            .collect();
+        let eigenvalue = |k: usize| {
+            let shifts = (1..nodes).zip(&chances);
+            let terms = shifts.map(|(a, chance)| chance * (2.0 - 2.0 * cosines[k * a % nodes]));
+            terms.sum::<f64>()
+        };
+        let least = (1..=nodes / 2)
+            .map(eigenvalue)
+            .fold(f64::INFINITY, f64::min);
+        1.0 - 2.0 * w * (1.0 - w) * least
     }
 
     fn build(&self, nodes: usize, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
@@ -126,6 +159,20 @@ impl Schedule for EquiDyn {
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
         Ok(Snapshot::of_all(self.build(nodes.count, rng)?))
+    }
+
+    fn lambda_of_draws(
+        &self,
+        weights: &Weights,
+        nodes: usize,
+    ) -> Result<Option<f64>, TopologyError> {
+        let is_known = weights.are_prescribed() && nodes <= MOST_NODES;
+        let squared = || match (nodes, self.directed) {
+            (0 | 1, _) => 0.0,
+            (_, true) => self.directed_square(nodes),
+            (_, false) => self.undirected_square(nodes),
+        };
+        Ok(is_known.then(|| squared().max(0.0).sqrt()))
     }
 }
 
@@ -209,6 +256,7 @@ mod tests {
             let (least, most) = (1.0 - share / 2.0, 1.0 - share / 3.0);
             let is_between = squared > least - 1e-12 && squared < most + 1e-12;
             assert!(is_between, "{nodes}: {squared} {least} {most}");
+            assert!(squared <= EquiDyn::default().undirected_square(nodes) + 1e-12);
         }
     }
 

@@ -6,7 +6,7 @@ use super::schedule::{Schedule, Turns, usual_schedule};
 use super::shift::check_share;
 use super::size::{OverlaySize, Paths};
 use super::{Snapshot, Topology};
-use crate::{Nodes, Overlay, TopologyError};
+use crate::{Nodes, Overlay, TopologyError, Weights};
 use matchings::Matchings;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -175,5 +175,17 @@ impl Schedule for Matcha {
         Ok(Snapshot::of_all(
             matchings.overlay(nodes.count, &takes_part)?,
         ))
+    }
+
+    fn lambda_of_draws(
+        &self,
+        weights: &Weights,
+        nodes: usize,
+    ) -> Result<Option<f64>, TopologyError> {
+        let matchings = self.prepared.as_ref().ok_or(TopologyError::Unprepared)?;
+        match weights.are_prescribed() {
+            true => matchings.lambda(nodes).map(Some),
+            false => Ok(None),
+        }
     }
 }

@@ -135,6 +135,13 @@ impl Outside {
     }
 }
 
+/// Whether each node has an edge in `overlay`, `[N]`; a single node needs none.
+pub(super) fn have_edges(overlay: &Overlay) -> Vec<bool> {
+    let nodes = overlay.nodes();
+    let has_edges = |node| nodes == 1 || overlay.degree(node) > 0;
+    (0..nodes).map(has_edges).collect()
+}
+
 /// What is wrong with a list of nodes: what it has and what it needs.
 fn wrong_list(list: &[u32], nodes: usize) -> Option<(String, String)> {
     let mut sorted = list.to_vec();

@@ -1,7 +1,7 @@
 //! Overlays that a user's program adds.
 
 use super::overlay_spec::{FixedOverlay, Kind, OverlaySpec, usual};
-use super::schedule::{Schedule, Survey, Turns};
+use super::schedule::{Schedule, Survey, Turns, usual_schedule};
 use super::size::{OverlaySize, Paths};
 use super::{Outside, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
@@ -140,6 +140,8 @@ impl FixedOverlay for OwnPart<dyn OwnOverlay> {
 }
 
 impl Schedule for OwnPart<dyn OwnOverlay> {
+    usual_schedule!(no_lambda_of_draws);
+
     fn outside(&self) -> Outside {
         Outside::default()
     }

@@ -1,9 +1,9 @@
 //! Overlays that take turns.
 
 use super::listed::Listed;
-use super::members::check_fixed;
+use super::members::{check_fixed, have_edges};
 use super::overlay_spec::{Contents, FixedOverlay, OverlaySpec, usual};
-use super::schedule::{Schedule, Survey, Turns};
+use super::schedule::{Schedule, Survey, Turns, usual_schedule};
 use super::size::{OverlaySize, Paths};
 use super::{Outside, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
@@ -66,6 +66,8 @@ impl Periodic {
 }
 
 impl Schedule for Periodic {
+    usual_schedule!(no_lambda_of_draws);
+
     fn outside(&self) -> Outside {
         self.outside
     }
@@ -106,11 +108,8 @@ impl Schedule for Periodic {
             of => of.build(nodes, rng),
         };
         let overlay = overlay.map_err(|source| within(index, source))?;
-        let alone = nodes.count == 1;
         Ok(Snapshot {
-            members: (0..nodes.count)
-                .map(|node| alone || overlay.degree(node) > 0)
-                .collect(),
+            members: have_edges(&overlay),
             overlay,
             outside: self.outside,
         })

@@ -1,9 +1,9 @@
 //! One overlay after another.
 
 use super::listed::Listed;
-use super::members::check_fixed;
-use super::overlay_spec::{Contents, OverlaySpec, usual};
-use super::schedule::{Schedule, Survey, Turns};
+use super::members::{check_fixed, have_edges};
+use super::overlay_spec::{Contents, FixedOverlay, OverlaySpec, usual};
+use super::schedule::{Schedule, Survey, Turns, usual_schedule};
 use super::size::{OverlaySize, Paths};
 use super::{Members, Outside, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
@@ -12,6 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Overlays that follow one another, each on all nodes or some; the last one stays to the end of the run.
+///
+/// The edges of a file need not connect all nodes, if those of several phases together do; nodes without any are outside that phase.
 ///
 /// Written as a list, or as `{list: [..], outside: frozen}`.
 ///
@@ -83,6 +85,8 @@ impl Phases {
 }
 
 impl Schedule for Phases {
+    usual_schedule!(no_lambda_of_draws);
+
     fn outside(&self) -> Outside {
         self.outside
     }
@@ -138,7 +142,14 @@ impl Schedule for Phases {
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
         let phase = &self.list[index];
-        let built = phase.nodes.build(&phase.of, nodes, rng);
+        let built = match (&phase.nodes, &phase.of) {
+            // Those of a file need not be connected, as in `periodic`.
+            (Members::All, Topology::Edges(edges)) => edges.build(nodes, rng).map(|overlay| {
+                let members = have_edges(&overlay);
+                (overlay, members)
+            }),
+            (members, of) => members.build(of, nodes, rng),
+        };
         let (overlay, members) = built.map_err(|source| TopologyError::Within {
             setting: format!("phases.{index}.of"),
             source: Box::new(source),

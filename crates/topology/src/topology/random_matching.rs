@@ -4,7 +4,7 @@ use super::Snapshot;
 use super::overlay_spec::{OverlaySpec, usual};
 use super::schedule::{Schedule, Turns, usual_schedule};
 use super::size::{OverlaySize, Paths};
-use crate::{Nodes, Overlay, TopologyError};
+use crate::{Nodes, Overlay, TopologyError, Weights};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 /// odd number of nodes one is alone.
 ///
 /// No round but those of two nodes is connected; several together are. Under `metropolis_hastings` weights the two of a pair take the
-/// mean of their models. The expected matrix of N nodes, N even, has `λ2 = (N − 2) / (2 (N − 1))`; with N odd it is `1 / 2`.
+/// mean of their models. The expected matrix of N nodes, N even, has `λ2 = (N − 2) / (2 (N − 1))`; with N odd it is `1 / 2`. Its root is
+/// the `λ` of the draws: in the mean square, differences shrink by it in each round.
 ///
 /// # Source
 /// Boyd et al., *Randomized gossip algorithms* (2006), in the synchronous form: the pairs of a matching average at the same time.
@@ -65,6 +66,25 @@ impl Schedule for RandomMatching {
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
         Ok(Snapshot::of_all(self.build(nodes.count, rng)?))
+    }
+
+    /// Pairs that take their mean have a matrix that is its own square, so that `E[WᵀW] = E[W]`, whose entries are all alike.
+    fn lambda_of_draws(
+        &self,
+        weights: &Weights,
+        nodes: usize,
+    ) -> Result<Option<f64>, TopologyError> {
+        let take_the_mean = matches!(
+            weights,
+            Weights::MetropolisHastings(_) | Weights::MaxDegree(_) | Weights::Uniform(_)
+        );
+        let n = nodes as f64;
+        let chance = match nodes {
+            0 | 1 => return Ok(take_the_mean.then_some(0.0)),
+            even if even % 2 == 0 => 1.0 / (n - 1.0),
+            _ => 1.0 / n,
+        };
+        Ok(take_the_mean.then(|| (1.0 - n * chance / 2.0).max(0.0).sqrt()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::members::check_fixed;
 use super::overlay_spec::{Contents, OverlaySpec, SlowPart, usual};
-use super::schedule::{Schedule, Survey, Turns};
+use super::schedule::{Schedule, Survey, Turns, usual_schedule};
 use super::size::OverlaySize;
 use super::{Members, Outside, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
@@ -77,6 +77,8 @@ impl OverlaySpec for Redraw {
 }
 
 impl Schedule for Redraw {
+    usual_schedule!(no_lambda_of_draws);
+
     fn outside(&self) -> Outside {
         self.outside
     }

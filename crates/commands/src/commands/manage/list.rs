@@ -90,6 +90,11 @@ fn settings(experiment: &Experiment, place: usize) -> Map<String, Value> {
 }
 
 impl Line {
+    /// The folder of the run.
+    pub(super) fn folder(&self) -> &str {
+        &self.folder
+    }
+
     fn of(run: &RunEntry, settings: Map<String, Value>) -> Self {
         let last = run.last.as_ref();
         Self {

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use meshfold_experiment::results::Removal;
+use serde::Serialize;
 
 use super::Choice;
 use super::find::{Experiment, runs_of};
-use super::list::{counted, lines, print};
+use super::list::{Line, counted, lines, print};
 use crate::commands::experiment_page;
 use crate::failure::Failure;
 use crate::figures::bytes;
@@ -40,6 +41,15 @@ pub(super) struct RemoveArguments {
     json: bool,
 }
 
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Told {
+    #[serde(flatten)]
+    run: Line,
+    /// Whether it has been removed.
+    removed: bool,
+}
+
 /// Shows the chosen runs and, if asked to, removes them.
 ///
 /// # Errors
@@ -57,10 +67,15 @@ pub(super) fn remove(arguments: &RemoveArguments) -> Result<(), Failure> {
         .flat_map(|experiment| experiment.runs.iter().map(|run| run.folder.as_path()))
         .collect();
     expect_removable(&runs)?;
-    match arguments.json {
-        true => json_lines::print(lines(&experiments))?,
-        false => print(&experiments)?,
+    if !arguments.json {
+        print(&experiments)?;
     }
+    // What is printed of each run is looked up while it is there.
+    let shown: Vec<Line> = lines(&experiments).collect();
+    let tell = |shown: Vec<Line>, removed: bool| match arguments.json {
+        true => json_lines::print(shown.into_iter().map(|run| Told { run, removed })),
+        false => Ok(()),
+    };
     let size = experiments.iter().flat_map(|experiment| &experiment.runs);
     let size = bytes(size.map(|run| run.bytes).sum());
     let counted = counted(runs.len());
@@ -69,12 +84,17 @@ pub(super) fn remove(arguments: &RemoveArguments) -> Result<(), Failure> {
             true => "there are runs, but none is among those asked for".to_owned(),
             false => format!("nothing is removed yet: add --yes to remove {counted}, {size}"),
         });
-        return Ok(());
+        return Ok(tell(shown, false)?);
     }
     let mut is_whole = true;
     for experiment in &experiments {
         is_whole &= remove_from(experiment);
     }
+    let (gone, left) = shown
+        .into_iter()
+        .partition(|run| !Path::new(run.folder()).exists());
+    tell(gone, true)?;
+    tell(left, false)?;
     if !is_whole {
         return Err(Failure::Incomplete);
     }

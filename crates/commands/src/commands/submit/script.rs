@@ -63,9 +63,10 @@ impl<'a> Script<'a> {
         }
         word("--results".as_ref());
         word(absolute(&arguments.results)?.as_os_str());
-        if let Some(data) = arguments.experiment.data.given() {
+        // Jobs may not have the environment of this process.
+        if let Some(data) = arguments.experiment.data.named() {
             word("--data-dir".as_ref());
-            word(absolute(data)?.as_os_str());
+            word(absolute(&data)?.as_os_str());
         }
         let device = match (&arguments.device, arguments.gpus) {
             (Some(device), _) => Some(device.to_string()),

@@ -39,7 +39,13 @@ impl<T: TryFrom<u64> + Into<f64> + Copy> Tags<T> {
     ) -> Result<(), Fault> {
         let found = &array.header().shape;
         if !matches!(found[..], [found] | [found, 1] if found == count) {
-            let reason = format!("shape {found:?} found, [{count}] needed");
+            let hint = match found[..] {
+                [rows, columns] if rows == count && columns > 1 => {
+                    "; if each row has a 1 at its class, save `y.argmax(axis=1)`"
+                }
+                _ => "",
+            };
+            let reason = format!("shape {found:?} found, [{count}] needed{hint}");
             return Err(Fault::at(0_u64, reason));
         }
         match array.header().kind.is_text() {

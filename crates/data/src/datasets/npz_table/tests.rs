@@ -108,6 +108,61 @@ fn features_are_standardised_before_they_are_rounded() {
 }
 
 #[test]
+fn test_examples_need_no_owners() {
+    let [x, y] = labelled(&[0, 1, 1, 0]);
+    let [more, other] = labelled(&[1, 0]);
+    let who = array("|u1", "(4,)", &[9, 4, 4, 9]);
+    let entries = [
+        ("x.npy", &x[..]),
+        ("y.npy", &y),
+        ("who.npy", &who),
+        ("x_test.npy", &more),
+        ("y_test.npy", &other),
+    ];
+    let arrays =
+        r#"{"file": "a.npz", "client": "who", "test": {"arrays": {"x": "x_test", "y": "y_test"}}}"#;
+    let splits = load(arrays, &entries).unwrap();
+    assert_eq!(splits.train.owners(), Some([9, 4, 4, 9].as_slice()));
+    assert_eq!((splits.train.len(), splits.test.len()), (4, 2));
+    assert!(summary(arrays, &entries).unwrap().has_owners());
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, entries: &[(&str, &[u8])]| {
+        std::fs::write(folder.path().join(name), archive(entries)).unwrap();
+    };
+    write("a.npz", &entries);
+    write("b.npz", &[("x.npy", &more), ("y.npy", &other)]);
+    let other_file = r#"{"file": "a.npz", "client": "who", "test": {"file": "b.npz"}}"#;
+    let settings: NpzTable = serde_json::from_str(other_file).unwrap();
+    let splits = settings.load(&DataFolder::new(folder.path())).unwrap();
+    assert_eq!(splits.train.owners(), Some([9, 4, 4, 9].as_slice()));
+    assert_eq!(splits.test.labels(), [1, 0]);
+    let without =
+        r#"{"file": "a.npz", "test": {"arrays": {"x": "x_test", "y": "y_test", "client": "who"}}}"#;
+    let refused = load(without, &entries).unwrap_err().to_string();
+    assert!(refused.contains("test.arrays.client"), "{refused}");
+}
+
+#[test]
+fn what_users_save_otherwise_is_told_how_to_save() {
+    let [x, y] = labelled(&[0, 1]);
+    let json = r#"{"file": "a.npz"}"#;
+    let told = |x: &[u8], y: &[u8]| {
+        let entries = [("x.npy", x), ("y.npy", y)];
+        load(json, &entries).unwrap_err().to_string()
+    };
+    let one_hot = told(&x, &array("|u1", "(2, 3)", &[0, 1, 0, 1, 0, 0]));
+    assert!(one_hot.ends_with("save `y.argmax(axis=1)`"), "{one_hot}");
+    let half = told(&array("<f2", "(2, 1)", &[0; 4]), &y);
+    assert!(half.contains("`x.astype(numpy.float32)`"), "{half}");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.npz"), &x).unwrap();
+    let settings: NpzTable = serde_json::from_str(json).unwrap();
+    let alone = settings.load(&DataFolder::new(folder.path())).unwrap_err();
+    let alone = alone.to_string();
+    assert!(alone.contains("numpy.savez(FILE, x=x, y=y)"), "{alone}");
+}
+
+#[test]
 fn channels_that_come_last_are_suspected() {
     let shape = |channels, height, width| Shape {
         channels,

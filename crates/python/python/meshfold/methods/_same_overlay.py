@@ -64,7 +64,7 @@ class KeepsWeights:
         if not (np.array_equal(self.links, links) and np.array_equal(self.weights, weights)):
             raise ValueError(
                 f"{name_of(self)} needs an overlay whose links and weights stay: those of round {round.number} differ from those of "
-                "round 1: exact_diffusion stands links that change or fail"
+                "round 1: gradient_tracking stands links that change or fail"
             )
         if not np.array_equal(self.rates, rates):
             changed = np.flatnonzero(self.rates != rates)[0]

@@ -2,7 +2,7 @@
 
 use super::{edge_colouring, probabilities};
 use crate::laplacian::{eigenvalues, laplacian};
-use crate::{Overlay, TopologyError};
+use crate::{Overlay, TopologyError, largest_eigenvalue};
 use faer::{Mat, Side};
 
 /// Steps of the search for α, each of which halves the range: as many as a number has digits.
@@ -67,6 +67,18 @@ impl Matchings {
             matchings,
             probabilities,
         })
+    }
+
+    /// `√‖E[W²] − J‖`.
+    ///
+    /// # Errors
+    /// [`TopologyError::Eigenvalues`].
+    pub(super) fn lambda(&self, nodes: usize) -> Result<f64, TopologyError> {
+        let edges = Edges::of(nodes, &self.matchings);
+        let expected = ExpectedSquare::of(&edges, &self.probabilities).at(self.alpha);
+        let squared = largest_eigenvalue(expected.as_ref());
+        let squared = squared.ok_or(TopologyError::Eigenvalues { nodes })?;
+        Ok(squared.max(0.0).sqrt())
     }
 
     /// The overlay of the matchings that take part, with its weights.
@@ -151,7 +163,7 @@ impl ExpectedSquare {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Topology, largest_eigenvalue};
+    use crate::Topology;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
@@ -207,6 +219,8 @@ mod tests {
                 let norm = largest_eigenvalue(found.as_ref()).unwrap();
                 let best = norm_of(&expected, matchings.alpha);
                 assert!((norm - best).abs() < 1e-12, "{text} {budget}");
+                let lambda = matchings.lambda(nodes).unwrap();
+                assert!((lambda * lambda - norm).abs() < 1e-12, "{text} {budget}");
                 for alpha in (1..200).map(|step| f64::from(step) * 0.01) {
                     assert!(norm_of(&expected, alpha) > best - 1e-12, "{text} {alpha}");
                 }
