@@ -311,7 +311,7 @@ mod tests {
         ]);
         assert_eq!(
             found("failures", &runs),
-            ["[]", "[clients.share=0.2 from_round=1, edges.list=[1, 2]]"]
+            ["[]", "[clients.share=0.2 from_round=1, edges list=[1, 2]]"]
         );
     }
 

@@ -114,13 +114,17 @@ fn an_overlay_that_is_drawn_in_each_round_has_the_lambda_of_its_draws() {
     let line = ["overlay", "--nodes", "10", "--topology", "random_matching"];
     let shown = sandbox.meshfold(&line).ended_with(0).out;
     // √(8/18), and 1 less its square.
-    for part in [
-        "λ per exchange, over all draws   0.6667",
-        "p over all draws, 1 − λ²         0.5556",
-        "the rows above `λ per exchange, over all draws` are about the one in round 1",
+    for (row, figure) in [
+        ("λ per exchange, over all draws", "0.6667"),
+        ("p over all draws, 1 − λ²", "0.5556"),
     ] {
-        assert!(shown.contains(part), "{part}: {shown}");
+        let mut lines = shown.lines();
+        let line = lines.find(|line| line.starts_with(&format!("│ {row} ")));
+        let line = line.unwrap_or_else(|| panic!("{row}: {shown}"));
+        assert!(line.ends_with(&format!(" {figure} │")), "{line}");
     }
+    let note = "the rows above `λ per exchange, over all draws` are about the one in round 1";
+    assert!(shown.contains(note), "{shown}");
     let plan = [
         sweep("plan", "topology=random_matching").as_slice(),
         &["--json"],

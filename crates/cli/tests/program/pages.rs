@@ -152,12 +152,28 @@ fn say(sandbox: &Sandbox, command: &str) -> Said {
     sandbox.meshfold(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// The words of `text`, in which double quotes hold spaces together: `a="b c"` is one word.
+fn plain_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut is_quoted = false;
+    for character in text.chars() {
+        match character {
+            '"' => is_quoted = !is_quoted,
+            space if space.is_whitespace() && !is_quoted => words.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    words
+}
+
 /// The words of a command, where a word in single quotes may hold spaces.
 pub(crate) fn arguments(command: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for (place, part) in command.split('\'').enumerate() {
         match place % 2 {
-            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            0 => words.extend(plain_words(part)),
             _ => words.push(part.to_owned()),
         }
     }

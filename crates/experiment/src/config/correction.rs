@@ -126,11 +126,12 @@ pub(crate) fn meant_at(path: &str, fault: &ConfigFault) -> Option<String> {
     }
 }
 
-/// Whether a sweep may set the value at `path`, which is to be what is `needed` and no list.
+/// Whether a sweep may set the value at `path`, which is to be what is `needed`, neither a list nor a map.
 fn may_be_swept(path: &str, needed: &str) -> bool {
     let mut parts = path.split('.');
     let lies_in_a_list = parts.any(|part| part.starts_with(|first: char| first.is_ascii_digit()));
-    !path.is_empty() && !path.starts_with("sweep") && !lies_in_a_list && !needed.contains("list")
+    let is_of_several = ["list", "a map"].iter().any(|word| needed.contains(word));
+    !path.is_empty() && !path.starts_with("sweep") && !lies_in_a_list && !is_of_several
 }
 
 #[cfg(test)]

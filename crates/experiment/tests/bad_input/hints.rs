@@ -78,7 +78,7 @@ fn what_was_meant_for_a_sweep_is_told_its_grid() {
             "several values to compare are a sweep: `sweep: {grid: {seed: [..]}}`",
         ),
         (
-            "sweep: {girds: {seed: [1, 2]}}",
+            "sweep: {grids: {seed: [1, 2]}}",
             "did you mean `grid`? keys here: grid, cases",
         ),
     ] {

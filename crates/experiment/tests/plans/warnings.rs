@@ -42,7 +42,7 @@ fn schedules_that_do_not_connect_the_clients_are_warned_of() {
             "not every overlay of the schedule connects the clients; the first 4 rounds together do",
         ),
         (
-            "{phases: [{rounds: 5, nodes: {first: 6}, of: ring}, {of: ring}]}",
+            "{phases: [{rounds: 4, nodes: {first: 6}, of: ring}, {nodes: {first: 6}, of: star}]}",
             "the overlays of all 5 rounds together do not connect the clients: nothing links client 6 with \
              client 0",
         ),
