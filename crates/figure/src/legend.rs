@@ -150,7 +150,8 @@ fn rows(legend: &Legend, width: f64) -> Vec<Vec<Item>> {
     rows
 }
 
-/// `text` in lines of at most `width` heights of letters, broken at spaces, or within a word that is longer than a line.
+/// `text` in lines of at most `width` heights of letters, broken at spaces. A word that is longer than a line is broken behind `_` or `-`, or
+/// anywhere.
 pub(crate) fn lines(text: &str, width: f64) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -161,7 +162,9 @@ pub(crate) fn lines(text: &str, width: f64) -> Vec<String> {
         for letter in word.chars() {
             let is_full = !line.is_empty() && letter != ' ';
             if is_full && font::width(&line) + font::width(&letter.to_string()) > width {
-                lines.push(std::mem::take(&mut line));
+                let joint = line.rfind(['_', '-']).map(|place| place + 1);
+                let rest = line.split_off(joint.unwrap_or(line.len()));
+                lines.push(std::mem::replace(&mut line, rest));
             }
             line.push(letter);
         }
@@ -187,6 +190,12 @@ mod tests {
         assert_eq!(lines("share=0.25", width), ["share=0.25"]);
         let long = lines("share=0.25share=0.25 x", width);
         assert_eq!(long, ["share=0.25", "share=0.25", "x"]);
+        let joined = lines("base_graph degree=1", font::width("base_grap"));
+        assert_eq!(joined, ["base_", "graph", "degree=1"]);
+        assert_eq!(
+            lines("random_matching", font::width("matching")),
+            ["random_", "matching"]
+        );
         assert_eq!(lines("ab", 0.0), ["a", "b"]);
         assert_eq!(lines("", width), [""]);
     }

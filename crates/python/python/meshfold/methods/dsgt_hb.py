@@ -9,10 +9,11 @@ from meshfold.methods._momentum import Momentum
 class DsgtHb(Momentum, mf.Method):
     """DSGT-HB. y_i tracks the mean gradient; it begins as the gradient of client i.
 
-        y_i <- sum_j w_ij (y_j + g_j(x_j) - g_j(x_j before))            # a message, from the second round on
         x_i <- sum_j w_ij (x_j - rate y_j) + beta (x_i - x_i before)    # a message
+        y_i <- sum_j w_ij (y_j + g_j(x_j) - g_j(x_j before))            # a message
 
-    A round makes one step, whatever `local` says; `beta` takes the place of `momentum`. With `beta: 0` it is gradient tracking.
+    A round makes one step, whatever `local` says, and the first one takes the first gradient besides; `beta` takes the place of
+    `momentum`. With `beta: 0` it is gradient tracking.
 
     Source: Gao et al., 2023, Distributed stochastic gradient tracking with momentum acceleration; Xin and Khan, IEEE Transactions on
     Automatic Control, 2020, for the deterministic method.
@@ -29,16 +30,22 @@ class DsgtHb(Momentum, mf.Method):
         self.before = models.copy()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
-        gradient, rates = round.gradients(models)
-        change = (gradient - self.gradient) * round.alive
-        self.gradient += change
-        self.tracker += change
-        if round.number > 1:
-            round.send(self.tracker)
-            self.tracker.mix(round.mixing)
+        rates = round.learning_rates
+        if round.number == 1:
+            self.follow(models, round)
         moved = (models - self.before) * round.alive
         self.before = models.copy()
         models.add_scaled(self.tracker, -rates)
         round.send(models)
         models.mix(round.mixing)
         models.add_scaled(moved, self.beta)
+        self.follow(models, round)
+        round.send(self.tracker)
+        self.tracker.mix(round.mixing)
+
+    def follow(self, models: mf.Stack, round: mf.Round) -> None:
+        """Adds to the trackers by how much the gradients have changed."""
+        gradient, _ = round.gradients(models)
+        change = (gradient - self.gradient) * round.alive
+        self.gradient += change
+        self.tracker += change
