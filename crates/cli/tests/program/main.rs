@@ -19,6 +19,7 @@ mod failure;
 mod figure;
 mod guide;
 mod interruption;
+mod judged_at;
 mod limits;
 mod long_work;
 mod maps;

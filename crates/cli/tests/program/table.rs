@@ -24,7 +24,7 @@ pub(crate) fn finished() -> (Sandbox, Vec<Value>) {
 }
 
 /// The figure `name` of three runs that differ in their seeds: of rate `rate` on overlay `overlay`, by their places.
-fn seeds(records: &[Value], [rate, overlay]: [usize; 2], name: &str) -> [f64; 3] {
+pub(crate) fn seeds(records: &[Value], [rate, overlay]: [usize; 2], name: &str) -> [f64; 3] {
     [0, 1, 2].map(|seed| {
         records[6 * rate + 3 * overlay + seed][name]["mean"]
             .as_f64()
@@ -33,13 +33,13 @@ fn seeds(records: &[Value], [rate, overlay]: [usize; 2], name: &str) -> [f64; 3]
 }
 
 /// Mean, and the half of Student's 95 % interval of three values: 4.302653 standard errors.
-fn interval(values: [f64; 3]) -> (f64, f64) {
+pub(crate) fn interval(values: [f64; 3]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / 3.0;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (mean, 4.302_652_729_911_275 * (squares / 2.0 / 3.0).sqrt())
 }
 
-fn is(found: &Value, expected: f64) {
+pub(crate) fn is(found: &Value, expected: f64) {
     let found = found.as_f64().unwrap();
     assert!((found - expected).abs() < 1e-6, "{found} for {expected}");
 }
@@ -168,67 +168,6 @@ fn an_experiment_in_place_of_its_results_is_told_where_these_are() {
 }
 
 #[test]
-fn between_two_evaluations_a_figure_lies_on_a_straight_line() {
-    let (sandbox, _) = finished();
-    let runs = sandbox.says("run sweep.yaml --json").json();
-    let records: Vec<Vec<Value>> = runs[..3]
-        .iter()
-        .map(|run| sandbox.records(run["folder"].as_str().unwrap()))
-        .collect();
-    let bytes = |round: usize| records[0][round]["bytes_total"].as_f64().unwrap();
-    let place = bytes(1) + 0.25 * (bytes(2) - bytes(1));
-    let values = [0, 1, 2].map(|seed| {
-        let [before, after] = [1, 2].map(|round: usize| {
-            let accuracy = &records[seed][round]["test_accuracy"]["mean"];
-            accuracy.as_f64().unwrap()
-        });
-        before + 0.25 * (after - before)
-    });
-    let line = "table runs/tiny --by topology --only learning_rate=0.01 --format json --at";
-    let said = sandbox.says(&format!("{line} bytes={place}")).ended_with(0);
-    let note = format!(
-        "figures at bytes={place}; between two evaluations of a run they lie on a straight line"
-    );
-    assert!(said.err.contains(&note), "{}", said.err);
-    is(&said.json()[0]["mean"], interval(values).0);
-    let said = sandbox.says(&format!("{line} round=2")).ended_with(0);
-    assert!(!said.err.contains("straight line"), "{}", said.err);
-}
-
-#[test]
-fn runs_that_never_reach_the_target_are_named() {
-    let (sandbox, records) = finished();
-    let ends = seeds(&records, [1, 1], "test_accuracy");
-    let best = ends.iter().copied().fold(0.0, f64::max);
-    let missed: Vec<String> = (1..=3)
-        .filter(|seed| ends[seed - 1] < best)
-        .map(|seed| seed.to_string())
-        .collect();
-    // No evaluation before the last may be better, or the others may have reached it.
-    let line =
-        "table runs/tiny --by topology --only learning_rate=0.2 --only topology=complete --at";
-    let said = sandbox.says(&format!("{line} target={best}")).ended_with(0);
-    let note = format!(
-        "complete: seed {} never reached target={best}; the means are",
-        missed.join(", ")
-    );
-    assert!(
-        !missed.is_empty() && said.out.contains(&note),
-        "{note}: {}",
-        said.out
-    );
-    let said = sandbox.says(&format!("{line} target=0")).ended_with(0);
-    assert!(!said.out.contains("never reached"), "{}", said.out);
-    for (target, metric, code) in [("50", "test_accuracy", 2), ("50", "test_loss", 0)] {
-        let said = sandbox.says(&format!("{line} target={target} --metric {metric}"));
-        assert_eq!(said.code, Some(code), "{}", said.err);
-    }
-    sandbox
-        .says(&format!("{line} target=50"))
-        .complained_of(&["--at target=50", "up to 1"]);
-}
-
-#[test]
 fn the_sign_of_the_interval_is_explained_where_it_stands() {
     let (sandbox, _) = finished();
     let line = "table runs/tiny --by topology,learning_rate";
@@ -298,85 +237,6 @@ fn what_repeats_a_row_may_be_a_choice_or_tell_rows_apart() {
     let numbers = "--by topology --format json --only learning_rate=2e-1";
     let numbers = says(numbers).ended_with(0).json();
     assert!(numbers.iter().all(|row| row["n"] == 3), "{numbers:?}");
-}
-
-#[test]
-fn a_last_evaluation_on_other_test_examples_reaches_no_target() {
-    let reached = |last: &str| {
-        let sandbox = Sandbox::new();
-        let tiny = sandbox.read("tiny.yaml");
-        let evaluate = format!("evaluate: {{every: 4, examples: 50, last: {last}}}");
-        let sweep = "sweep: {grid: {seed: [1, 2]}}";
-        sandbox.write("two.yaml", &format!("{tiny}{evaluate}\n{sweep}\n"));
-        let runs = sandbox.says("run two.yaml --json").ended_with(0).json();
-        let of = |run: &Value| run["summary"]["last"]["test_accuracy"]["mean"].as_f64();
-        assert!(runs.iter().all(|run| of(run).unwrap() > 0.25), "{runs:?}");
-        let line = "table runs/tiny --by topology --at target=0.25";
-        sandbox.says(line).ended_with(0).out
-    };
-    let (other, same) = (reached("all"), reached("50"));
-    assert!(other.contains("0 of 2"), "{other}");
-    assert!(same.contains("2 of 2"), "{same}");
-}
-
-#[test]
-fn of_unfinished_runs_those_count_that_have_reached_the_target() {
-    let (sandbox, _) = finished();
-    let folder = sandbox.says("run sweep.yaml --json").json()[0]["folder"].clone();
-    let done = format!("{}/DONE", folder.as_str().unwrap());
-    std::fs::remove_file(sandbox.path(&done)).unwrap();
-    let says = |target: &str| {
-        let line = "table runs/tiny --by topology --only learning_rate=0.01 --at";
-        sandbox
-            .says(&format!("{line} target={target}"))
-            .ended_with(0)
-            .out
-    };
-    let reached = says("0");
-    assert!(
-        reached.contains("3 of 3") && !reached.contains("is missing"),
-        "{reached}"
-    );
-    let open = says("1");
-    assert!(
-        open.contains("0 of 2") && open.contains("seed 1 is missing"),
-        "{open}"
-    );
-}
-
-#[test]
-fn runs_that_end_before_the_place_or_are_not_there_are_named() {
-    let (sandbox, _) = finished();
-    let says = |line: &str| {
-        sandbox
-            .says(&format!("table runs/tiny {line}"))
-            .ended_with(0)
-            .out
-    };
-    let early = says("--by topology,learning_rate --at round=1000");
-    let expected = "ring, 0.01; complete, 0.01; ring, 0.2; complete, 0.2: seed 1, 2, 3 ended before round=1000; the last \
-                    evaluation counts\n";
-    assert!(early.contains(expected), "{early}");
-    let whole = says("--by topology,learning_rate");
-    assert!(
-        !whole.contains("ended before") && !whole.contains("not begun"),
-        "{whole}"
-    );
-    // Of the six rows of rate 0.2 one loses a seed, and no row has seed 3 of the other rate.
-    let runs = sandbox.says("run sweep.yaml --json").json();
-    for gone in [6, 2, 5] {
-        let folder = runs[gone]["folder"].as_str().unwrap();
-        std::fs::remove_dir_all(sandbox.path(folder)).unwrap();
-    }
-    let less = says("--by topology --best learning_rate");
-    assert!(
-        less.contains("runs/tiny: 3 runs of its sweeps have not begun or were removed"),
-        "{less}"
-    );
-    let counts = "ring: the values of learning_rate do not have the same number of runs over seed (0.01: 2, 0.2: 2)";
-    assert!(!less.contains(counts), "{less}");
-    let uneven = "complete: the values of learning_rate do not have the same number of runs over seed (0.01: 2, 0.2: 3)";
-    assert!(less.contains(uneven), "{less}");
 }
 
 #[test]
