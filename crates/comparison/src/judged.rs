@@ -16,6 +16,8 @@ pub(crate) struct Judged {
     pub(crate) fields: Fields,
     pub(crate) figures: Vec<Figures>,
     pub(crate) is_finished: bool,
+    /// Why it failed, if it did.
+    pub(crate) failure: Option<String>,
     /// Whether the last evaluation was made on other test examples than those before.
     pub(crate) ends_on_other_examples: bool,
     /// What identifies its training and its test examples, if it was recorded.
@@ -34,6 +36,7 @@ impl Judged {
             figures,
             of_clients,
             is_finished: run.is_finished,
+            failure: run.failure.clone(),
             ends_on_other_examples: run.ends_on_other_examples(),
             examples: run.examples(),
         })
@@ -82,6 +85,7 @@ impl Judged {
             fields: Fields::of(&settings.expect("they are YAML")),
             figures: evaluations.iter().map(figures).collect(),
             is_finished: true,
+            failure: None,
             ends_on_other_examples: false,
             examples: None,
             of_clients: Vec::new(),

@@ -288,30 +288,35 @@ pub(crate) fn missing(
         return Vec::new();
     }
     let value = |run: &&Judged| over.text(&run.fields);
-    let begun = |group: &Group<'_>| -> BTreeMap<String, bool> {
-        let runs = group.runs.iter();
-        runs.map(|run| (value(run), run.is_finished)).collect()
-    };
     let all: BTreeSet<String> = groups
         .iter()
-        .flat_map(|group| begun(group).into_keys())
+        .flat_map(|group| group.runs.iter().map(value))
         .collect();
     let lacks = |group: &Group<'_>| {
         let known = group.runs.iter().filter(|run| is_known(run));
         let there: BTreeSet<String> = known.map(value).collect();
-        let begun = begun(group);
-        let say = |missing: &String| {
-            let why = match begun.get(missing) {
-                Some(true) => "the figure was not measured",
-                Some(false) => "not finished",
-                None => "no run",
-            };
+        let why = |missing: &str| match group.runs.iter().find(|run| value(*run) == missing) {
+            Some(run) if run.is_finished => "the figure was not measured",
+            Some(run) => run.failure.as_deref().unwrap_or("not finished"),
+            None => "no run",
+        };
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for missing in all.difference(&there) {
+            let why = why(missing);
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, values)) => values.push(missing),
+                None => reasons.push((why, vec![missing])),
+            }
+        }
+        let say = |(why, values): (&str, Vec<&str>)| {
+            let verb = if values.len() == 1 { "is" } else { "are" };
+            let values = values.join(", ");
             OfRow {
                 row: group.name(),
-                what: format!("{} {missing} is missing ({why})", over.written),
+                what: format!("{} {values} {verb} missing ({why})", over.written),
             }
         };
-        all.difference(&there).map(say).collect::<Vec<_>>()
+        reasons.into_iter().map(say).collect::<Vec<_>>()
     };
     together(groups.iter().flat_map(lacks).collect())
 }
@@ -387,5 +392,29 @@ mod tests {
             ["figures at round=5; between two evaluations of a run they lie on a straight line"]
         );
         assert_eq!(notes_at("round=10", runs()), ["figures at round=10"]);
+    }
+
+    #[test]
+    fn seeds_whose_runs_failed_are_named_together_with_the_reason() {
+        let run = |seed: usize, rate: f64| {
+            let settings = format!("{{seed: {seed}, rate: {rate}}}");
+            Judged::finished(&settings, &[&[("test_accuracy", 0.5)]])
+        };
+        let failed = |seed: usize| Judged {
+            figures: Vec::new(),
+            is_finished: false,
+            failure: Some("in round 3: a model is not finite".to_owned()),
+            ..run(seed, 9.0)
+        };
+        let runs = vec![run(1, 0.1), run(2, 0.1), failed(1), failed(2)];
+        let request = Request {
+            by: vec!["rate".to_owned()],
+            ..Request::over_seeds()
+        };
+        let notes = Table::about(runs, request).unwrap().notes;
+        assert_eq!(
+            notes,
+            ["9: seed 1, 2 are missing (in round 3: a model is not finite)"]
+        );
     }
 }
