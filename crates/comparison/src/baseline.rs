@@ -77,7 +77,8 @@ fn value(asked: &str, groups: &[Group<'_>], place: usize) -> Result<String, Vec<
 
 /// The place of the group that has `value` at `place` and, in the other columns, the values of `group`. If there is none, a
 /// column counts as the same if the baseline cannot have it: a setting of the compared one, as `algorithm.own.gamma` is of
-/// `algorithm`, or the overlay, where methods are compared and that of the baseline has none.
+/// `algorithm`, or the overlay, where methods are compared and that of the baseline has none. Nor does a setting of the compared one
+/// count that `group` cannot have, as `degree` of `base_graph` where overlays are compared, unless several baselines differ in it.
 fn baseline(
     group: &Group<'_>,
     groups: &[Group<'_>],
@@ -85,7 +86,7 @@ fn baseline(
     place: usize,
     value: &str,
 ) -> Option<usize> {
-    let fits = |other: &Group<'_>, or_lacks: bool| {
+    let fits = |other: &Group<'_>, or_lacks: bool, or_is_lacked: bool| {
         let mut columns = names.by.iter().enumerate();
         columns.all(|(column, name)| match column == place {
             true => other.keys[column] == value,
@@ -93,12 +94,19 @@ fn baseline(
                 let compared = &names.by[place];
                 let is_overlay = compared.stands_for("algorithm") && is_of_overlays(name);
                 let may_lack = or_lacks && (name.lies_below(compared) || is_overlay);
-                other.keys[column] == group.keys[column] || (may_lack && lacks(other, name))
+                let is_lacked = or_is_lacked && name.lies_below(compared) && lacks(group, name);
+                other.keys[column] == group.keys[column]
+                    || (may_lack && lacks(other, name))
+                    || is_lacked
             }
         })
     };
-    let find = |or_lacks| groups.iter().position(|other| fits(other, or_lacks));
-    find(false).or_else(|| find(true))
+    let find = |or_lacks| groups.iter().position(|other| fits(other, or_lacks, false));
+    let only = || {
+        let mut places = (0..groups.len()).filter(|place| fits(&groups[*place], true, true));
+        places.next().filter(|_| places.next().is_none())
+    };
+    find(false).or_else(|| find(true)).or_else(only)
 }
 
 /// Whether `name` is the overlay or its weights, or a setting of these.
@@ -211,6 +219,21 @@ mod tests {
         let against = |method| baselines(&table(&runs, &by, ["algorithm", method]));
         assert_eq!(against("fedavg"), [Some(0); 3]);
         assert_eq!(against("dsgd"), [None, Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn a_setting_that_the_baseline_alone_has_does_not_count_if_it_has_one_value() {
+        let runs = [
+            "topology: {base_graph: {degree: 1}}",
+            "topology: {ring: {hops: 1}}",
+            "topology: {base_graph: {degree: 2}}",
+        ];
+        let against = |runs: &[&str]| {
+            let table = table(runs, &["topology", "degree"], ["topology", "base_graph"]);
+            baselines(&table)
+        };
+        assert_eq!(against(&runs[..2]), [Some(0); 2]);
+        assert_eq!(against(&runs), [Some(0), None, Some(2)]);
     }
 
     #[test]

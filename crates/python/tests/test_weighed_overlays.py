@@ -94,6 +94,29 @@ def test_a_matrix_that_is_not_symmetric_goes_one_way(alone: Experiment) -> None:
     assert brought == records_of(apart)
 
 
+def test_single_precision_is_precise_enough(alone: Experiment) -> None:
+    third = np.full(3, 1 / 3, np.float32)
+    single = np.zeros((10, 10), np.float32)
+    for node in range(10):
+        single[node, [node, (node + 1) % 10, node - 1]] = third
+    assert abs(float(single.astype(np.float64).sum(axis=1)[0]) - 1) > 1e-9
+    brought = records_of({**alone, "topology": mf.overlay(single, weights=True)})
+    apart = records_of({**alone, "topology": "ring", "weights": mf.weights(single)})
+    assert brought == apart
+    with pytest.raises(mf.ConfigError, match="row 0 sums to 1.1"):
+        mf.plan({**alone, "topology": mf.overlay(single * np.float32(1.1), weights=True)})
+
+
+def test_a_mistake_in_a_later_round_of_a_period_names_it(alone: Experiment) -> None:
+    def grows(round: int, nodes: int) -> NDArray[np.float64]:
+        return (1.0 if round < 3 else 1.2) * lazy_ring(1, nodes)
+
+    with pytest.raises(mf.ConfigError, match=r"round 3: .*row 0 sums to 1\.2"):
+        mf.plan({**alone, "topology": mf.overlay(grows, weights=True, period=np.int64(4))})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="give the matrix in place of the graph"):
+        mf.overlay("ring", weights=lazy_ring(1, 4))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("made", "said"),
     [

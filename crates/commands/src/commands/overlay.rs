@@ -66,6 +66,9 @@ pub(crate) struct OverlayArguments {
 /// [`Failure::Refused`] if they cannot be built, or if no run exchanges over one.
 pub(crate) fn overlay(arguments: &OverlayArguments, own: &Own) -> Result<(), Failure> {
     match (&arguments.file, &arguments.topology) {
+        (_, Some(_)) if arguments.edges.is_some() => Err(Failure::refused(
+            "--edges writes those of the runs of an experiment: give its file in place of --topology",
+        )),
         (_, Some(topology)) => {
             let planned = given(topology, arguments, own)?;
             let label = planned.topology.label();

@@ -53,6 +53,12 @@ fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
         }
         return warnings;
     }
+    if profile.own_weights.is_some() && planned.topology.prescribes_weights() {
+        warnings.push(format!(
+            "{} has weights of its own, which it makes of the edges: those that the overlay brings do not count",
+            config.algorithm.name()
+        ));
+    }
     let self_weight = summary.min_self_weight;
     if self_weight < -1e-9 {
         let remedy = match planned.weights {

@@ -183,6 +183,25 @@ fn methods_that_later_weights_make_unstable_are_warned_of() {
 }
 
 #[test]
+fn weights_that_an_overlay_brings_in_vain_are_warned_of() {
+    let warnings = |method: &str, topology: &str| {
+        let yaml = YAML
+            .replace("topology: ring", &format!("topology: {topology}"))
+            .replace("dfedavgm: {", &format!("{method}: {{"));
+        one(&yaml).warnings
+    };
+    let equi = "{equi_static: {links: 2}}";
+    assert_eq!(
+        warnings("push_sum", equi),
+        [
+            "push_sum has weights of its own, which it makes of the edges: those that the overlay brings do not count"
+        ]
+    );
+    assert_eq!(warnings("dsgd", equi), [""; 0]);
+    assert_eq!(warnings("push_sum", "ring"), [""; 0]);
+}
+
+#[test]
 fn an_overlay_that_changes_after_the_last_round_is_warned_of() {
     let warnings = |topology: &str| {
         let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));

@@ -152,6 +152,22 @@ def entries(matrix: Any, name: str, side: str) -> Entries:
     return Entries((int(shape[0]), int(shape[1])), rows, columns, values)
 
 
+def mixing(matrix: Any, name: str) -> Entries:
+    """As `entries`, of a mixing matrix. In single precision rows sum to one up to rounding: the weight of a node for itself makes up for it.
+
+    Raises:
+        ValueError: as `entries`.
+    """
+    found = entries(matrix, name, "N")
+    if not str(getattr(matrix, "dtype", "")).endswith(("float32", "float16")):
+        return found
+    sums = np.bincount(found.rows, weights=found.values, minlength=found.shape[0])
+    is_own = found.rows == found.columns
+    missing = 1.0 - sums[found.rows]
+    rounding = is_own & (np.abs(missing) < 1e-6)
+    return found._replace(values=np.where(rounding, found.values + missing, found.values))
+
+
 def _fits(found: tuple[int, ...], needed: tuple[int | None, ...]) -> bool:
     return len(found) == len(needed) and all(
         right is None or left == right for left, right in zip(found, needed, strict=True)

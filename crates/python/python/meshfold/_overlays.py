@@ -59,8 +59,9 @@ def overlay(
         period: after how many rounds the graphs of a function repeat, so that it is called for the rounds 1 to `period` alone. λ of the
             period is then known, as for `periodic`.
         weights: if true, the graph, or what the function returns, is a mixing matrix `W` `[N, N]`, and the overlay brings these weights:
-            they hold where the configuration names none. Row `i` has the weights that node `i` gives to models, and sums to one; `W[i, j]`
-            other than zero makes an edge, by which `j` sends to `i`. `W` must be symmetric, or `directed`.
+            they hold where neither the configuration names any nor the method has its own, as `push_sum` does. Row `i` has the weights that
+            node `i` gives to models, and sums to one to nine digits, or to six in single precision; `W[i, j]` other than zero makes an
+            edge, by which `j` sends to `i`. `W` must be symmetric, or `directed`.
         directed: whether models go one way. On a directed overlay an edge `(a, b)` of a graph or an array means that `a` sends to `b`, and so
             does the entry of row `a` and column `b` of a matrix, as in `networkx.to_numpy_array`. What is not directed is taken both ways.
             If absent, a `DiGraph` of networkx is directed, and so is a mixing matrix that is not symmetric; everything else is not: a
@@ -74,12 +75,14 @@ def overlay(
         ValueError: if the graph cannot be used; the message names the node or row at fault. If a function has other parameters.
     """
     version = _digests.version_of(version, "overlay")
+    if not isinstance(weights, bool):
+        raise TypeError("overlay: `weights` says whether the graph is a mixing matrix, True or False: give the matrix in place of the graph")
+    period = _period(period, changes)
     if callable(graph) and not hasattr(graph, "edges"):
         function, wants = graph, _wants(graph, ("round", "nodes") if changes else ("nodes",))
         digest = version or _digests.of_values(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
         one_way = directed is True
-        _expect_period(period, changes)
         digest += " fixed" * (not changes) + " directed" * one_way + " weights" * weights + ("" if period is None else f" period {period}")
 
         def edges(
@@ -137,21 +140,26 @@ def _of_matrix(matrix: Any, directed: bool | None, label: str | None, version: s
     return Part.overlay(label or f"graph-{digest[:6]}", digest, count, edges, one_way, entries)
 
 
-def _expect_period(period: int | None, changes: bool) -> None:
-    """Refuses a period that is no number of rounds, or of an overlay that does not change."""
+def _period(period: Any, changes: bool) -> int | None:
+    """The rounds of a period, if there is one.
+
+    Raises:
+        ValueError: if it is no number of rounds, or the overlay does not change.
+    """
     if period is None:
-        return
-    if isinstance(period, bool) or not isinstance(period, int) or period < 1:
+        return None
+    if isinstance(period, bool) or not isinstance(period, (int, np.integer)) or period < 1:
         raise ValueError(f"overlay: found the period {period!r}, needed a number of rounds, 1 or more")
     if not changes:
         raise ValueError("overlay: found a `period` and `changes=False`: an overlay that stays has no period; leave one of them out")
+    return int(period)
 
 
 def _weighed(matrix: Any, one_way: bool | None) -> _Graph:
     """The graph of a mixing matrix. It must be symmetric unless it goes `one_way`, or may do so (None)."""
     if hasattr(matrix, "edges"):
         raise ValueError("overlay: found a graph and `weights=True`, needed a mixing matrix [N, N], such as one of NumPy")
-    shape, rows, columns, values = _arrays.entries(matrix, "overlay", "N")
+    shape, rows, columns, values = _arrays.mixing(matrix, "overlay")
     if one_way is False and not _is_symmetric(rows, columns, values):
         raise ValueError("overlay: the mixing matrix is not symmetric: say `directed=True` if models are to go one way over some edges")
     linked = (rows != columns) & (values != 0)

@@ -20,7 +20,7 @@ from meshfold._own import Method
 def weights(matrix: Any, *, label: str | None = None) -> Part:
     """Mixing weights for `weights`: a matrix `W` `[N, N]` of NumPy or SciPy. Row `i` has the weights that node `i` gives to models.
 
-    Rows must sum to one, and nonzero weights off the diagonal must lie on edges of the overlay. `W` must be symmetric, unless the overlay is
+    Rows must sum to one, to nine digits or, in single precision, to six; and nonzero weights off the diagonal must lie on edges of the overlay. `W` must be symmetric, unless the overlay is
     directed: `W[i, j]` is then the weight that `i` gives to the model of `j`, which sends to it. This is checked when the experiment is
     planned.
 
@@ -33,7 +33,7 @@ def weights(matrix: Any, *, label: str | None = None) -> Part:
             "weights: found a function, needed a matrix [N, N], which holds in all rounds: an overlay brings other weights in each round by "
             "`mf.overlay(function, weights=True)`, whose function returns the mixing matrix of the round"
         )
-    shape, rows, columns, values = _arrays.entries(matrix, "weights", "N")
+    shape, rows, columns, values = _arrays.mixing(matrix, "weights")
     digest = _digests.of_arrays(rows, columns, values, np.array(shape))
     return Part.weights(label or f"weights-{digest[:6]}", digest, shape[0], (rows, columns, values))
 

@@ -168,7 +168,12 @@ impl OwnOverlay for GraphByFunction {
         };
         let (edges, weights) = graph.map_err(|error| failed(raised(&error)))?;
         let overlay = self.kind.overlay(nodes.count, edges, weights);
-        overlay.map_err(|error| failed(error.to_string()))
+        overlay.map_err(|error| {
+            failed(match self.change {
+                OverlayChange::Never => error.to_string(),
+                _ => format!("round {}: {error}", draw + 1),
+            })
+        })
     }
 
     fn is_directed(&self) -> bool {

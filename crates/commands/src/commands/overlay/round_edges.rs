@@ -18,8 +18,9 @@ pub(super) fn write(plans: &[RunPlan], rounds: usize, file: &Path) -> Result<(),
     let failed = |error: io::Error| Failure::unwritten(file, error);
     let mut out = BufWriter::new(File::create(file).map_err(failed)?);
     writeln!(out, "run,round,sender,receiver,weight").map_err(failed)?;
-    let mut edges = 0;
-    for plan in plans {
+    let (mut edges, mut runs) = (0, 0);
+    for plan in plans.iter().filter(|plan| plan.overlay.is_some()) {
+        runs += 1;
         let mut overlays = OverlaysOfRounds::of(plan);
         for round in 1..=rounds.min(plan.config.rounds) {
             let overlay = overlays.in_round(round).map_err(|error| {
@@ -39,7 +40,7 @@ pub(super) fn write(plans: &[RunPlan], rounds: usize, file: &Path) -> Result<(),
         }
     }
     out.flush().map_err(failed)?;
-    let [runs, edges] = [plans.len() as u64, edges].map(count);
+    let [runs, edges] = [runs, edges].map(count);
     writeln!(
         io::stdout().lock(),
         "{}: {edges} messages of {runs} runs",
