@@ -356,9 +356,9 @@ impl ConfigFault {
             Self::WeightsWithoutOverlay => {
                 Some("leave `weights` out, or add a topology".to_owned())
             }
-            Self::NoOwn { kind, known, .. } if known.is_empty() && *kind != "method" => Some(format!(
-                "an {kind} of one's own is given as a value in the Python program or the Rust program that makes it: see docs/own.md"
-            )),
+            Self::NoOwn { kind, known, .. } if known.is_empty() && *kind != "method" => Some(
+                "it is given as a value in the Python program or the Rust program that makes it: see docs/own.md".to_owned(),
+            ),
             Self::NoOwn { kind, known, .. } if known.is_empty() => Some(format!(
                 "such {kind}s are run by the command of the Python package, `python -m meshfold --import my_file.py run ..`, or by a Rust program of \
                  their author's: see docs/own.md"

@@ -10,7 +10,7 @@ use crate::{Seen, expect, seen, with};
 #[test]
 fn a_model_that_the_program_lacks_is_told_with_where_such_models_are_explained() {
     let message = "this program has no model of its own named `mine`";
-    let help = "such models are run by the command of the Python package, `python -m meshfold --import my_file.py run ..`, or by a Rust program of their author's: see docs/own.md";
+    let help = "it is given as a value in the Python program or the Rust program that makes it: see docs/own.md";
     expect(
         &with("model", "model: {own: mine}"),
         message,
