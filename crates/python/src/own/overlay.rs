@@ -46,6 +46,9 @@ impl Kind {
     }
 }
 
+/// Pairs of nodes.
+type Edges = Vec<(u32, u32)>;
+
 /// The entries of each row of a matrix, by columns in ascending order.
 pub(super) type Rows = Vec<Vec<(u32, f64)>>;
 
@@ -73,7 +76,7 @@ pub(super) fn rows(nodes: usize, entries: &Entries<'_>) -> Rows {
 /// The same graph in all rounds.
 pub(super) struct Graph {
     pub(super) nodes: usize,
-    pub(super) edges: Vec<(u32, u32)>,
+    pub(super) edges: Edges,
     pub(super) kind: Kind,
     /// The weights that it brings.
     pub(super) weights: Option<Rows>,
@@ -150,7 +153,7 @@ impl OwnOverlay for GraphByFunction {
         rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
         let seed = self.needs_seed.then(|| rng.next_u64());
-        let graph = gate::attach(|py| -> PyResult<(Vec<(u32, u32)>, Option<Rows>)> {
+        let graph = gate::attach(|py| -> PyResult<(Edges, Option<Rows>)> {
             let label_counts = self.label_counts(py, nodes)?;
             let graph = self
                 .edges
@@ -194,7 +197,7 @@ impl OwnOverlay for GraphByFunction {
 }
 
 /// The rows of an array `[E, 2]`.
-pub(super) fn pairs(edges: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
+pub(super) fn pairs(edges: &PyReadonlyArray2<'_, u32>) -> Edges {
     let rows = edges.as_array();
     rows.rows()
         .into_iter()
