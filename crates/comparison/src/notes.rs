@@ -295,7 +295,7 @@ pub(crate) fn missing(
     let lacks = |group: &Group<'_>| {
         let known = group.runs.iter().filter(|run| is_known(run));
         let there: BTreeSet<String> = known.map(value).collect();
-        let why = |missing: &str| match group.runs.iter().find(|run| value(*run) == missing) {
+        let why = |missing: &str| match group.runs.iter().find(|run| value(run) == missing) {
             Some(run) if run.is_finished => "the figure was not measured",
             Some(run) => run.failure.as_deref().unwrap_or("not finished"),
             None => "no run",
