@@ -117,14 +117,18 @@ fn edges(
 ) -> Vec<OfRow> {
     let at_the_edge = at_the_edge(candidates, groups, request, wording).into_iter();
     let of_row = |(place, what): (usize, String)| {
-        let keys = &groups[place].keys;
-        let row = match keys.is_empty() {
-            true => "all runs".to_owned(),
-            false => wording.values(&request.by, keys).join(", "),
-        };
+        let row = row_of(&groups[place].keys, request, wording);
         OfRow { row, what }
     };
     at_the_edge.map(of_row).collect()
+}
+
+/// What the row with these `keys` is called, without its best value.
+fn row_of(keys: &[String], request: &Request, wording: &Wording) -> String {
+    match keys.is_empty() {
+        true => "all runs".to_owned(),
+        false => wording.values(&request.by, keys).join(", "),
+    }
 }
 
 /// For each row whose candidates for `best` were measured under different numbers of `over`: the number of each.
@@ -148,10 +152,7 @@ fn unequal(
         let least = tried.clone().map(count).min();
         let is_equal = least == tried.clone().map(count).max();
         (!is_equal).then(|| {
-            let row = match keys.is_empty() {
-                true => "all runs".to_owned(),
-                false => wording.values(&request.by, keys).join(", "),
-            };
+            let row = row_of(keys, request, wording);
             let counts: Vec<String> = tried.map(say).collect();
             let what = format!(
                 "the values of {} do not have the same number of runs over {} ({})",

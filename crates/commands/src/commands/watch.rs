@@ -55,14 +55,10 @@ pub(crate) fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
     let port = listener.local_addr()?.port();
     // The command writes no file, so nothing needs to be put in order.
     signals::catch(|_| std::process::exit(0)).map_err(no_thread)?;
-    if run_folders(folder).is_err() {
-        let within = subfolders(folder).unwrap_or_default();
-        if let Some(experiment) = within.iter().find(|folder| run_folders(folder).is_ok()) {
-            return Err(Failure::refused(format_args!(
-                "{}: found folders of experiments, needed that of one, such as {}",
-                folder.display(),
-                experiment.display()
-            )));
+    if let Err(error) = run_folders(folder) {
+        let mut within = subfolders(folder).unwrap_or_default().into_iter();
+        if within.any(|folder| run_folders(&folder).is_ok()) {
+            return Err(Failure::refused(error));
         }
         let folder = folder.display();
         terminal::line(&format!(
