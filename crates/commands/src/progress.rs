@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use meshfold_experiment::{Observer, Record, RoundProgress, RunPlan};
+use meshfold_experiment::{Observer, Record, Resumed, RoundProgress, RunPlan};
 
 use crate::figures::{count, duration, percent};
 use crate::terminal;
@@ -106,9 +106,13 @@ impl Observer for Progress {
         }
     }
 
-    fn resumed(&mut self, round: usize) {
+    fn resumed(&mut self, from: &Resumed) {
         self.rate = RoundRate::resumed();
-        terminal::line(&format!("{}: goes on after round {round}", self.title));
+        let of = from.shorter.as_ref().map_or_else(String::new, |shorter| {
+            format!(", the last of run {shorter}")
+        });
+        let (title, round) = (&self.title, from.round);
+        terminal::line(&format!("{title}: goes on after round {round}{of}"));
     }
 
     fn round(&mut self, progress: &RoundProgress) {

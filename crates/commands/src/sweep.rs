@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Zoned;
-use meshfold_experiment::{Ending, Observer, Record, RoundProgress, RunPlan};
+use meshfold_experiment::{Ending, Observer, Record, Resumed, RoundProgress, RunPlan};
 
 use crate::figures::duration;
 use crate::progress::Progress;
@@ -177,12 +177,12 @@ impl Observer for RunOfSweep<'_> {
         self.progress.preparing(what);
     }
 
-    fn resumed(&mut self, round: usize) {
+    fn resumed(&mut self, from: &Resumed) {
         self.change(|part| {
-            part.done = part.share(round);
+            part.done = part.share(from.round);
             part.before = part.done;
         });
-        self.progress.resumed(round);
+        self.progress.resumed(from);
     }
 
     fn round(&mut self, progress: &RoundProgress) {

@@ -77,7 +77,7 @@ pub use results::summary::{Milestone, Seconds, Status, Summary, Target};
 pub use run::digests::DataDigests;
 pub use run::ending::{Ending, RunReport};
 pub use run::environment::{Environment, VERSION};
-pub use run::observer::{Observer, RoundProgress};
+pub use run::observer::{Observer, Resumed, RoundProgress};
 pub use run::ranks::{LeaderGuard, expect_same_plans, follow};
 pub use run::run_all::{RunHost, most_at_once, run_all, run_part};
 pub use run::shared_datasets::SharedDatasets;

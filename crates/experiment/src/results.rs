@@ -29,7 +29,7 @@ mod run_entry;
 pub(crate) mod run_error;
 mod run_file;
 pub(crate) mod run_folder;
-mod run_folders;
+pub(crate) mod run_folders;
 mod run_reader;
 mod settings;
 pub(crate) mod summary;

@@ -18,6 +18,7 @@ mod run_data;
 mod run_state;
 mod sealed_tensors;
 pub(crate) mod shared_datasets;
+mod shorter_run;
 mod stopwatch;
 mod summing_up;
 mod theory_measurements;
@@ -61,7 +62,8 @@ pub struct RunOptions {
 /// Runs `plan` on `data`, the examples as its dataset has them, writing to `<results>/<name>/<id>/`.
 ///
 /// A finished run is skipped. An interrupted run resumes from its checkpoint and has the bits of an uninterrupted one; without
-/// a valid checkpoint it starts again. When `stop` becomes true, or the `observer` asks for it, the run ends after the round in
+/// a valid checkpoint it starts again. A new run goes on from the kept checkpoint of a finished one beside it that differs in having fewer
+/// rounds alone, and has the bits of a run in one go; runs of own methods, which may know their number of rounds, do not. When `stop` becomes true, or the `observer` asks for it, the run ends after the round in
 /// progress. A model that is not finite, or a GPU that fails, ends the run as [`Ending::Failed`]. However it ends, what was
 /// recorded until then is kept, with the table of clients and the summary; a finished run is marked with `DONE` after all of these.
 ///
@@ -119,7 +121,7 @@ pub(crate) fn run_on(
     if let Some(train) = data.all() {
         state.measure_examples(train, stop)?;
     }
-    let resumed_from = journal.resume(&mut state)?;
+    let resumed = journal.resume(&mut state)?;
     let environment = Environment {
         data: Some(journal.data().clone()),
         ..Environment::of(
@@ -133,8 +135,8 @@ pub(crate) fn run_on(
         &data.list().expect("who leads knows all examples"),
     )?;
     drop(data);
-    if let Some(round) = resumed_from {
-        observer.resumed(round);
+    if let Some(resumed) = &resumed {
+        observer.resumed(resumed);
     }
     let device = state.device().clone();
     let ending = match device.attempt(|| rounds(&mut state, &mut journal, stop, observer)) {
@@ -142,7 +144,7 @@ pub(crate) fn run_on(
         Err(error) if error.is_of_the_models() => Ending::Failed { error },
         Err(error) => return Err(error),
     };
-    journal.end(&state, ending, resumed_from)
+    journal.end(&state, ending, resumed.map(|from| from.round))
 }
 
 /// Claims the folder of the run for this process, or gives the report of a run that is not carried out.
@@ -184,7 +186,8 @@ fn rounds(
     if state.theory().is_called_off() {
         return Ok(Ending::Interrupted);
     }
-    if state.round() == 0 {
+    // A checkpoint of the last round may have been written before the models were judged.
+    if state.is_judged() && !journal.has(state.round()) {
         observer.record(journal.record(state)?);
     }
     let rounds = journal.plan().config.rounds;
@@ -200,6 +203,9 @@ fn rounds(
             rounds,
             local_steps: state.local_steps(),
         });
+        if state.is_done() {
+            journal.save_if_due(state)?;
+        }
         if state.is_judged() {
             observer.record(journal.record(state)?);
         }

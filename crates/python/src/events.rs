@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use meshfold_experiment::{Observer, Record, RoundProgress, RunReport};
+use meshfold_experiment::{Observer, Record, Resumed, RoundProgress, RunReport};
 use pyo3::prelude::*;
 
 /// The shortest time between two reports of a run's rounds.
@@ -160,9 +160,9 @@ impl<'a> Watcher<'a> {
 }
 
 impl Observer for Watcher<'_> {
-    fn resumed(&mut self, round: usize) {
-        self.begin(Some(round));
-        self.send(Event::new(self.run, What::Rounds(round)));
+    fn resumed(&mut self, from: &Resumed) {
+        self.begin(Some(from.round));
+        self.send(Event::new(self.run, What::Rounds(from.round)));
     }
 
     fn round(&mut self, progress: &RoundProgress) {

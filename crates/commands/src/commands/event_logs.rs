@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use meshfold_experiment::{Ending, Observer, Record, RoundProgress, RunPlan, RunReport};
+use meshfold_experiment::{Ending, Observer, Record, Resumed, RoundProgress, RunPlan, RunReport};
 use meshfold_tensorboard::{End, LogFolder, RunLog, TensorboardError};
 
 use crate::failure::Failure;
@@ -136,9 +136,9 @@ impl Observer for LoggedProgress<'_> {
         self.shown.preparing(what);
     }
 
-    fn resumed(&mut self, round: usize) {
+    fn resumed(&mut self, from: &Resumed) {
         self.begin();
-        self.shown.resumed(round);
+        self.shown.resumed(from);
     }
 
     fn round(&mut self, progress: &RoundProgress) {

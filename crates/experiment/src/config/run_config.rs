@@ -308,7 +308,8 @@ pub struct Checkpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "rounds"))]
     pub every: Option<usize>,
-    /// Whether a finished run keeps a checkpoint of its last round, from which `meshfold runs models` takes the trained models.
+    /// Whether a finished run keeps a checkpoint of its last round, from which `meshfold runs models` takes the trained models, and a run of
+    /// more `rounds` goes on.
     #[serde(default, skip_serializing_if = "is_false")]
     #[schemars(extend("default" = false))]
     pub keep: bool,

@@ -105,13 +105,11 @@ impl ClientScores {
         Ok(Self { spool, views })
     }
 
-    /// Keeps the scores of the rounds up to `round` (none if `None`), cuts the rest off and returns how many
-    /// evaluations were kept.
-    pub(crate) fn keep(&mut self, round: Option<usize>) -> Result<usize, RunError> {
+    /// Keeps the scores of the first `evaluations`, or all if there are fewer, cuts the rest off and returns how many evaluations
+    /// were kept.
+    pub(crate) fn keep(&mut self, evaluations: usize) -> Result<usize, RunError> {
         let mut digest = Sha256::new();
-        let kept = round.map_or(Ok((0, 0)), |round| {
-            up_to(&self.spool.file, self.width(), round, &mut digest)
-        });
+        let kept = first(evaluations, &self.spool.file, self.width(), &mut digest);
         let (rows, evaluations) =
             kept.map_err(|source| RunError::write(&self.spool.path, source))?;
         self.spool.keep(rows * self.width() as u64, digest)?;
@@ -187,22 +185,18 @@ fn schema(views: &[String]) -> String {
     )
 }
 
-/// Rows and evaluations of the rounds up to `round`, which go into `digest`.
-fn up_to(
-    spool: &File,
-    width: usize,
-    round: usize,
-    digest: &mut Sha256,
-) -> io::Result<(u64, usize)> {
+/// Rows and evaluations among the first `most` evaluations, which go into `digest`.
+fn first(most: usize, spool: &File, width: usize, digest: &mut Sha256) -> io::Result<(u64, usize)> {
     let (mut rows, mut evaluations, mut latest) = (0, 0, None);
     let mut entries = Entries::of(spool, width)?;
     while let Some(entry) = entries.next()? {
-        if entry.round as usize > round {
+        let is_next = latest != Some(entry.round);
+        if is_next && evaluations == most {
             break;
         }
         rows += 1;
         digest.update(&entries.bytes);
-        evaluations += usize::from(latest != Some(entry.round));
+        evaluations += usize::from(is_next);
         latest = Some(entry.round);
     }
     Ok((rows, evaluations))
@@ -344,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_spool_keeps_the_rounds_asked_for_and_drops_a_torn_row() {
+    fn a_resumed_spool_keeps_the_evaluations_asked_for_and_drops_a_torn_row() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spool");
         let mut clients = opened(path.clone());
@@ -354,15 +348,15 @@ mod tests {
             digests.push(clients.digest());
         }
         clients.spool.file.write_all(&[1, 2, 3]).unwrap();
-        let mut kept = |round| {
-            let evaluations = clients.keep(round).unwrap();
+        let mut kept = |count| {
+            let evaluations = clients.keep(count).unwrap();
             let bytes = std::fs::metadata(&path).unwrap().len();
             (evaluations, bytes, clients.digest())
         };
         let none = hexadecimal(&Sha256::digest([]));
-        assert_eq!(kept(Some(9)), (4, 12 * WIDTH as u64, digests.remove(3)));
-        assert_eq!(kept(Some(1)), (2, 6 * WIDTH as u64, digests.remove(1)));
-        assert_eq!(kept(None), (0, 0, none));
+        assert_eq!(kept(9), (4, 12 * WIDTH as u64, digests.remove(3)));
+        assert_eq!(kept(2), (2, 6 * WIDTH as u64, digests.remove(1)));
+        assert_eq!(kept(0), (0, 0, none));
     }
 
     #[test]
@@ -383,7 +377,7 @@ mod tests {
             clients.append(round, &rows).unwrap();
         }
         let mut clients = open();
-        assert_eq!(clients.keep(Some(1)).unwrap(), 2);
+        assert_eq!(clients.keep(2).unwrap(), 2);
         clients.write_table(&target, "client").unwrap();
         let rows = table(&target);
         assert_eq!(rows.len(), 4);
@@ -408,7 +402,7 @@ mod tests {
         let served = scores(2).into_iter().map(of_server);
         let rows: Vec<RowScore> = scores(1).into_iter().chain(served).collect();
         clients.append(3, &rows).unwrap();
-        assert_eq!(clients.keep(Some(3)).unwrap(), 1);
+        assert_eq!(clients.keep(3).unwrap(), 1);
         clients.write_table(&target, "server").unwrap();
         let expected = [(0, "server", 1.0), (0, "client", 1.0), (1, "client", 0.5)];
         for (row, (number, kind, accuracy)) in table(&target).iter().zip(expected) {

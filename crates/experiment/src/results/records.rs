@@ -239,10 +239,10 @@ impl Metrics {
         AppendedFile::open(path).map(Self)
     }
 
-    /// Keeps the records up to `round` (none if `None`), cuts the rest off and returns what was kept.
-    pub(crate) fn keep(&mut self, round: Option<usize>) -> Result<Vec<Record>, RunError> {
+    /// Keeps the first `count` records, or all if there are fewer, cuts the rest off and returns what was kept.
+    pub(crate) fn keep(&mut self, count: usize) -> Result<Vec<Record>, RunError> {
         let mut text = Vec::new();
-        if round.is_some() {
+        if count > 0 {
             let file = &mut self.0.file;
             let read = file
                 .seek(SeekFrom::Start(0))
@@ -250,7 +250,7 @@ impl Metrics {
             read.map_err(|source| RunError::read(&self.0.path, source))?;
         }
         let mut kept = parse(&self.0.path, &text)?;
-        kept.retain(|(record, _)| round.is_some_and(|round| record.round <= round));
+        kept.truncate(count);
         let end = kept.last().map_or(0, |(_, end)| *end);
         let digest = Sha256::new_with_prefix(&text[..end]);
         self.0.keep(end as u64, digest)?;
@@ -412,18 +412,18 @@ mod tests {
     }
 
     #[test]
-    fn records_after_the_round_resumed_from_are_cut_off() {
+    fn records_that_a_checkpoint_does_not_count_are_cut_off() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("metrics.jsonl");
         let mut metrics = Metrics::open(path.clone()).unwrap();
         for round in [0, 5, 10, 15] {
             metrics.append(&record(round)).unwrap();
         }
-        assert_eq!(metrics.keep(Some(10)).unwrap().len(), 3);
+        assert_eq!(metrics.keep(3).unwrap().len(), 3);
         let digest = metrics.digest();
         metrics.append(&record(20)).unwrap();
         assert_ne!(metrics.digest(), digest);
-        metrics.keep(Some(10)).unwrap();
+        metrics.keep(3).unwrap();
         assert_eq!(metrics.digest(), digest, "what was cut off does not count");
         metrics.append(&record(20)).unwrap();
         let rounds = |path| {
@@ -434,7 +434,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(rounds(&path), [0, 5, 10, 20]);
-        assert!(metrics.keep(None).unwrap().is_empty());
+        assert_eq!(metrics.keep(9).unwrap().len(), 4);
+        assert!(metrics.keep(0).unwrap().is_empty());
         assert!(rounds(&path).is_empty());
     }
 }

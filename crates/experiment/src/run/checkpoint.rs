@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use meshfold_engine::{Block, Layout, LearnerState, Stack};
 use meshfold_theory::IterateWeights;
@@ -178,10 +178,8 @@ impl CheckpointFile {
         }
     }
 
-    /// Warns that the checkpoint is ignored, and why.
-    pub(crate) fn report(&self, reason: &str) {
-        let path = self.path.display();
-        tracing::warn!("{path} is ignored ({reason}); the run starts again from round 0");
+    fn report(&self, reason: &str) {
+        report(&self.path, reason);
     }
 
     fn read(&self) -> io::Result<VerifiedCheckpoint> {
@@ -195,7 +193,18 @@ impl CheckpointFile {
     }
 }
 
+/// Warns that the checkpoint at `path` is ignored, and why.
+fn report(path: &Path, reason: &str) {
+    let path = path.display();
+    tracing::warn!("{path} is ignored ({reason}); the run starts again from round 0");
+}
+
 impl VerifiedCheckpoint {
+    /// Warns that it is ignored, and why.
+    pub(crate) fn report(&self, reason: &str) {
+        report(&self.path, reason);
+    }
+
     /// The name and the shape `[R, P_pad]` of each stack.
     pub(crate) fn stacks(&self) -> &[(String, [usize; 2])] {
         &self.stacks

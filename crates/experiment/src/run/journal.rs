@@ -2,7 +2,7 @@
 //!
 //! A kill at any moment must leave a finished run, or one that resumes from its last checkpoint or starts again. So the order
 //! of writes matters: records come before the checkpoint that counts them, and everything comes before `DONE`. The checkpoint
-//! and the spool are removed after `DONE`.
+//! and the spool are removed after `DONE`, unless they are to be kept for a run of more rounds.
 
 use std::path::Path;
 
@@ -24,10 +24,12 @@ use crate::run::client_views;
 use crate::run::digests::{DataDigests, name_of};
 use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::Environment;
+use crate::run::observer::Resumed;
 use crate::run::run_state::RunState;
+use crate::run::shorter_run::ShorterRun;
 use crate::run::summing_up;
 
-/// Scores of all evaluations, until `clients.parquet` is made of them.
+/// Scores of all evaluations, until `clients.parquet` is made of them. It stays beside a checkpoint that is kept.
 pub(super) const SPOOL: &str = "clients.spool";
 
 /// The table of all scores.
@@ -48,7 +50,7 @@ pub(crate) struct Journal<'a> {
     metrics: Metrics,
     clients: ClientScores,
     checkpoint: CheckpointFile,
-    /// The checkpoint in the folder, until the run resumes from it.
+    /// The checkpoint in the folder, or that of a shorter run, until the run goes on from it.
     found: Option<VerifiedCheckpoint>,
     records: Vec<Record>,
     /// The round of the checkpoint that is in the folder.
@@ -92,9 +94,12 @@ impl<'a> Journal<'a> {
             }
         }
         let checkpoint = CheckpointFile::new(folder.file(CHECKPOINT));
-        let found = checkpoint.open(&origin);
+        let mut found = checkpoint.open(&origin);
         if let Some(found) = &found {
             expect_same_origin(found, &origin, plan, folder.path())?;
+        } else if !again && let Some(shorter) = ShorterRun::find(plan, &folder, &origin) {
+            shorter.copy_to(&folder)?;
+            found = Some(shorter.checkpoint);
         }
         for outdated in [TABLE, "summary.json", "report.html", FAILURE] {
             folder.remove(outdated)?;
@@ -129,42 +134,59 @@ impl<'a> Journal<'a> {
     }
 
     /// Brings `state` to the checkpoint, if there is one that fits and its records are unchanged. Records after it are cut
-    /// off; without a checkpoint all are. Returns the round of the checkpoint.
-    pub(crate) fn resume(&mut self, state: &mut RunState<'_>) -> Result<Option<usize>, RunError> {
+    /// off; without a checkpoint all are.
+    pub(crate) fn resume(&mut self, state: &mut RunState<'_>) -> Result<Option<Resumed>, RunError> {
         if let Some(found) = self.found.take() {
             let misfit = state.misfit(&found);
             match misfit.map_or_else(|| self.keep(&found.saved), |misfit| Ok(Some(misfit)))? {
                 None => {
-                    self.saved = Some(found.saved.round);
-                    self.claim.begin_after(found.saved.round);
+                    let Saved { round, origin, .. } = &found.saved;
+                    let shorter = (origin.run != self.plan.id).then(|| origin.run.clone());
+                    let resumed = Resumed {
+                        round: *round,
+                        shorter,
+                    };
+                    // A run that goes on from another one's checkpoint has none of its own yet.
+                    self.saved = resumed.shorter.is_none().then_some(resumed.round);
+                    self.claim.begin_after(resumed.round);
                     state.restore(found)?;
-                    let last = self.records.last();
-                    if let Some(record) = last.filter(|record| record.round == state.round()) {
+                    if let Some(record) = self.last(state.round()) {
                         state.look_at(record);
                     }
-                    return Ok(self.saved);
+                    return Ok(Some(resumed));
                 }
-                Some(reason) => self.checkpoint.report(&reason),
+                Some(reason) => found.report(&reason),
             }
         }
         for unusable in [CHECKPOINT, EARLIER] {
             self.folder.remove(unusable)?;
         }
-        self.records = self.metrics.keep(None)?;
-        self.clients.keep(None)?;
+        self.records = self.metrics.keep(0)?;
+        self.clients.keep(0)?;
         Ok(None)
+    }
+
+    /// The last record, if it is that of `round`.
+    fn last(&self, round: usize) -> Option<&Record> {
+        self.records.last().filter(|record| record.round == round)
+    }
+
+    /// Whether the models of `round` have been judged.
+    pub(crate) fn has(&self, round: usize) -> bool {
+        self.last(round).is_some()
     }
 
     /// Keeps the records that `saved` counts and cuts off later ones. Returns what is wrong with them, if anything is.
     fn keep(&mut self, saved: &Saved) -> Result<Option<String>, RunError> {
-        let round = Some(saved.round);
-        self.records = match self.metrics.keep(round) {
+        self.records = match self.metrics.keep(saved.records) {
             Err(error @ RunError::Record { .. }) => return Ok(Some(error.to_string())),
             kept => kept?,
         };
-        let evaluations = self.clients.keep(round)?;
+        let evaluations = self.clients.keep(saved.records)?;
         let counts = [self.records.len(), evaluations];
-        let is_whole = counts == [saved.records; 2] && self.written() == saved.written;
+        let last = self.records.last().map_or(0, |record| record.round);
+        let is_whole =
+            counts == [saved.records; 2] && last <= saved.round && self.written() == saved.written;
         Ok((!is_whole).then(|| "records before it are missing or have changed".to_owned()))
     }
 
@@ -209,6 +231,9 @@ impl<'a> Journal<'a> {
     }
 
     /// Writes a checkpoint if one is due. After the last round it is written only if it is to be kept.
+    ///
+    /// That one is written before the models of the last round are judged. A longer run, which goes on from it, may judge them on other
+    /// examples, or not at all.
     pub(crate) fn save_if_due(&mut self, state: &RunState<'_>) -> Result<(), RunError> {
         let config = &self.plan.config;
         let is_due = |checkpoint: &run_config::Checkpoint| match state.is_done() {
@@ -275,8 +300,8 @@ impl<'a> Journal<'a> {
             folder.remove("report.html")?;
             self.claim.verify()?;
             folder.seal(&self.origin.by)?;
-            folder.remove(SPOOL)?;
             if !keeps(&self.plan.config) {
+                folder.remove(SPOOL)?;
                 folder.remove(CHECKPOINT)?;
                 self.saved = None;
             }

@@ -14,6 +14,15 @@ pub struct RoundProgress {
     pub local_steps: u64,
 }
 
+/// The checkpoint that a run goes on from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resumed {
+    /// The round that it was written after.
+    pub round: usize,
+    /// The id of the finished run that it is of, if that is another one: the same settings with fewer rounds.
+    pub shorter: Option<String>,
+}
+
 /// Hears what happens in a run. Every method may be left out.
 pub trait Observer {
     /// The run begins; a finished run, which is skipped, does not.
@@ -22,8 +31,8 @@ pub trait Observer {
     /// A computation that may take minutes begins, before the first round.
     fn preparing(&mut self, _what: &str) {}
 
-    /// The run goes on from the checkpoint after `round`; called after [`started`](Self::started).
-    fn resumed(&mut self, _round: usize) {}
+    /// The run goes on from a checkpoint; called after [`started`](Self::started).
+    fn resumed(&mut self, _from: &Resumed) {}
 
     /// A round is done.
     fn round(&mut self, _progress: &RoundProgress) {}

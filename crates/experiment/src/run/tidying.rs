@@ -23,11 +23,10 @@ pub(crate) fn tidy(folder: &RunFolder, plan: &RunPlan) {
     let source = ExperimentSource::new(CONFIG, text).with_own(plan.own.clone());
     let config = RunConfig::read(&source);
     let is_whole = folder.done().is_some() && folder.file(TABLE).is_file();
-    // What cannot be removed does no harm.
-    if is_whole && is_left[0] {
-        folder.remove(SPOOL).ok();
-    }
     if is_whole && config.is_ok_and(|config| !keeps(&config)) {
-        folder.remove(CHECKPOINT).ok();
+        // What cannot be removed does no harm.
+        for left in [SPOOL, CHECKPOINT] {
+            folder.remove(left).ok();
+        }
     }
 }

@@ -80,11 +80,11 @@ fn a_finished_run_of_a_budget_is_whole_and_is_skipped() {
         assert!(matches!(case.run().ending, Ending::Skipped { .. }));
         let kept = resumed.folder.join("checkpoint.safetensors");
         assert_eq!(kept.exists(), keep);
-        // The scores are gone with the spool, so a run whose `DONE` is lost starts again.
+        // Without its checkpoint a run whose `DONE` is lost starts again.
         fs::remove_file(resumed.folder.join("DONE")).unwrap();
         let again = case.run();
         assert!(matches!(again.ending, Ending::Finished));
-        assert_eq!(again.resumed_from, None);
+        assert_eq!(again.resumed_from, keep.then_some(4));
         assert_eq!(timeless(&again), timeless(&whole));
     }
 }

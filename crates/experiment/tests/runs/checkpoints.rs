@@ -12,7 +12,7 @@ use crate::tiny::{Case, results, rounds};
 const BETWEEN: [&str; 2] = ["checkpoint={every: 3}", "evaluate.every=100000"];
 
 /// Compares an uninterrupted run with runs that are interrupted between two evaluations: one is asked to stop after round 4,
-/// one is killed in round 5, when its last checkpoint is that of round 3.
+/// one is killed in round 5, when its last checkpoint is that of round 3. A third one goes on from a run of four rounds.
 #[track_caller]
 fn assert_resumes(folder: &Path, overrides: &[&str]) {
     let overrides = [overrides, &BETWEEN].concat();
@@ -33,6 +33,10 @@ fn assert_resumes(folder: &Path, overrides: &[&str]) {
     };
     expect_same(&stopped.run(), 4);
     expect_same(&case().killed_in(5).run(), 3);
+    let shorter = [&overrides[..], &["rounds=4", "checkpoint.keep=true"]].concat();
+    let shorter = Case::with_data(folder, &shorter);
+    shorter.run();
+    expect_same(&case().beside(shorter).run(), 4);
 }
 
 #[track_caller]
@@ -192,7 +196,7 @@ fn checkpoints_do_not_wait_for_evaluations_and_are_deleted_in_the_end() {
         assert_eq!(seen.rounds, expected, "{checkpoint}");
         assert_eq!(file.exists(), keep, "{checkpoint}");
         assert_eq!(report.checkpoint, keep.then_some(7));
-        assert!(!case.folder().join("clients.spool").exists());
+        assert_eq!(case.folder().join("clients.spool").exists(), keep);
     }
 }
 

@@ -9,7 +9,7 @@ use std::thread;
 use meshfold_experiment::results::Claim;
 use meshfold_experiment::{Ending, RunError, RunReport, run};
 
-use crate::tiny::{Case, files, results, rounds, timeless};
+use crate::tiny::{Case, files, results, rounds};
 
 /// The name of a file that a killed process was writing.
 const HALF: &str = ".meshfold-unfinished-a1b2c3";
@@ -56,7 +56,7 @@ fn files_left_by_a_kill_after_done_are_removed_later() {
         let (case, folder) = killed_at_the_end(keep);
         assert!(matches!(case.run().ending, Ending::Skipped { .. }));
         assert_eq!(folder.join("checkpoint.safetensors").exists(), keep);
-        assert!(!folder.join("clients.spool").exists());
+        assert_eq!(folder.join("clients.spool").exists(), keep);
     }
 }
 
@@ -71,16 +71,18 @@ fn files_of_a_run_in_progress_are_left_alone() {
 
 #[test]
 fn a_run_killed_before_done_has_the_same_results() {
-    let overrides = ["checkpoint={every: 2, keep: true}"];
-    let case = Case::new(&overrides);
-    let finished = case.run();
-    let whole = timeless(&finished);
-    for name in ["DONE", "summary.json", "clients.parquet"] {
-        fs::remove_file(finished.folder.join(name)).unwrap();
+    for (keep, from) in [(true, Some(7)), (false, None)] {
+        let case = Case::new(&[&format!("checkpoint={{every: 2, keep: {keep}}}")]);
+        let finished = case.run();
+        let whole = results(&finished);
+        for name in ["DONE", "summary.json", "clients.parquet"] {
+            fs::remove_file(finished.folder.join(name)).unwrap();
+        }
+        // Without its checkpoint the run starts again.
+        let again = case.run();
+        assert_eq!(again.resumed_from, from);
+        assert!(results(&again) == whole);
     }
-    // The scores are gone with the spool, so the run starts again.
-    let again = case.run();
-    assert_eq!((again.resumed_from, timeless(&again)), (None, whole));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod client_views;
 mod damaged;
 mod fine_tuning;
 mod finishing;
+mod longer;
 mod models;
 mod other_data;
 mod prescribed_weights;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use meshfold_data::{DataFolder, Splits};
 use meshfold_engine::{Device, DeviceRequest};
 use meshfold_experiment::{
-    ExperimentSource, Observer, Record, RoundProgress, RunOptions, RunPlan, RunReport, plan,
-    plan_without_data, read_records, run,
+    ExperimentSource, Observer, Record, Resumed, RoundProgress, RunOptions, RunPlan, RunReport,
+    plan, plan_without_data, read_records, run,
 };
 use tempfile::TempDir;
 
@@ -56,6 +56,14 @@ impl Case {
             plan,
             data,
             results: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// The same case, which writes where `other` does.
+    pub(crate) fn beside(self, other: Self) -> Self {
+        Self {
+            results: other.results,
+            ..self
         }
     }
 
@@ -170,8 +178,13 @@ impl Observer for Notes {
     fn preparing(&mut self, what: &str) {
         self.0.push(format!("looks for {what}"));
     }
-    fn resumed(&mut self, round: usize) {
-        self.0.push(format!("resumed {round}"));
+    fn resumed(&mut self, from: &Resumed) {
+        let of = from
+            .shorter
+            .as_ref()
+            .map(|shorter| format!(" of {shorter}"));
+        let (round, of) = (from.round, of.unwrap_or_default());
+        self.0.push(format!("resumed {round}{of}"));
     }
     fn round(&mut self, progress: &RoundProgress) {
         self.0.push(format!(

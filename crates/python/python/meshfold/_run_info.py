@@ -20,7 +20,8 @@ class RunInfo:
         settings: the settings that the sweep varies, by their dotted paths.
         config: every setting of the run, as `config.yaml` has it.
         folder: where its files lie.
-        resumed_from: the round of the checkpoint from which it continued, or None if it started from the beginning.
+        resumed_from: the round of the checkpoint from which it continued, its own or that of a finished run of fewer rounds, or None if it
+            started from the beginning.
         ending: how it ended: `finished`, `skipped` (it was finished before), `interrupted`, `failed`, `damaged`, or `elsewhere`
             (another process carries it out); None until it ends.
         error: why it failed, if it did.
