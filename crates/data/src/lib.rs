@@ -74,7 +74,7 @@ pub use self::files::manifest::{
 pub use self::files::own_files::OwnFiles;
 pub use self::files::suggestion::nearest;
 pub use self::partition::{
-    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
-    LabelQuota, Labelled, OneLabel, OwnPartition, Owners, Partition, PartitionError, Partitioner,
-    Quantity, Shards, Shortfall, Similarity, TwoLabelPowerLaw, label_histogram,
+    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, DirichletBalanced, ExampleOrder,
+    Explicit, Iid, LabelQuota, Labelled, OneLabel, OwnPartition, Owners, Partition, PartitionError,
+    Partitioner, Quantity, Shards, Shortfall, Similarity, TwoLabelPowerLaw, label_histogram,
 };

@@ -19,6 +19,7 @@ mod by_user;
 mod by_writer;
 mod classes;
 mod dirichlet;
+mod dirichlet_balanced;
 mod explicit;
 mod iid;
 mod label_quota;
@@ -38,6 +39,7 @@ pub use self::by_user::ByUser;
 pub use self::by_writer::ByWriter;
 pub use self::classes::{ClassSizes, Classes};
 pub use self::dirichlet::{Dirichlet, Shortfall};
+pub use self::dirichlet_balanced::DirichletBalanced;
 pub use self::error::PartitionError;
 pub use self::explicit::{ExampleOrder, Explicit};
 pub use self::iid::Iid;
@@ -67,6 +69,8 @@ pub enum Partitioner {
     Classes(Classes),
     /// Shares of each label from a Dirichlet distribution.
     Dirichlet(Dirichlet),
+    /// Clients of one size, whose label shares are from a Dirichlet distribution.
+    DirichletBalanced(DirichletBalanced),
     /// Partly from a common pool, partly shards of single labels.
     Similarity(Similarity),
     /// Equal numbers of examples, from one label after another up to a quota.
@@ -95,6 +99,7 @@ impl Partitioner {
             Self::OneLabel(one_label) => one_label,
             Self::Classes(classes) => classes,
             Self::Dirichlet(dirichlet) => dirichlet,
+            Self::DirichletBalanced(balanced) => balanced,
             Self::Similarity(similarity) => similarity,
             Self::LabelQuota(quota) => quota,
             Self::Quantity(quantity) => quantity,

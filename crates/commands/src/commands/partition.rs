@@ -1,5 +1,7 @@
 //! `meshfold partition FILE`.
 
+mod heterogeneity;
+
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use meshfold_experiment::{Own, RunPlan, brief, plan};
 use serde::Serialize;
 
 use crate::arguments::ExperimentArguments;
+use crate::commands::partition::heterogeneity::Heterogeneity;
 use crate::failure::Failure;
 use crate::figures::count;
 use crate::json_lines;
@@ -40,9 +43,19 @@ struct Shares {
     sizes: Vec<usize>,
     #[serde(flatten)]
     contents: Contents,
+    /// How much clients differ, of examples with labels.
+    #[serde(flatten)]
+    heterogeneity: Option<Heterogeneity>,
+    /// Examples in the clients' local test sets, which are none of the others.
+    #[serde(skip_serializing_if = "is_zero")]
+    local_test_examples: usize,
     /// What labels and clients are called, of a table of the user's.
     #[serde(skip_serializing_if = "Option::is_none")]
     names: Option<Names>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What the examples of each client are.
@@ -174,24 +187,32 @@ impl Shares {
     fn of(plan: &RunPlan, windows: Option<Windows>, names: Option<Names>) -> Self {
         let (labels, classes) = (labels_of(plan), plan.dataset.classes());
         let sizes = plan.partition.sizes();
+        let contents = match windows {
+            Some(windows) => {
+                let shares = plan.partition.text_shares(&windows, classes);
+                Contents::Text {
+                    tokens: shares.iter().map(|share| share.tokens).collect(),
+                    vocabulary: shares.iter().map(|share| share.vocabulary).collect(),
+                }
+            }
+            None => Contents::Labels {
+                histograms: plan.partition.label_counts(labels, classes),
+            },
+        };
         Self {
             id: plan.id.clone(),
             label: plan.label(),
             clients: plan.clients,
             classes,
             examples: sizes.iter().sum(),
-            contents: match windows {
-                Some(windows) => {
-                    let shares = plan.partition.text_shares(&windows, classes);
-                    Contents::Text {
-                        tokens: shares.iter().map(|share| share.tokens).collect(),
-                        vocabulary: shares.iter().map(|share| share.vocabulary).collect(),
-                    }
-                }
-                None => Contents::Labels {
-                    histograms: plan.partition.label_counts(labels, classes),
-                },
+            heterogeneity: match &contents {
+                Contents::Labels { histograms } => Heterogeneity::of(histograms),
+                Contents::Text { .. } => None,
             },
+            local_test_examples: (0..plan.clients)
+                .map(|client| plan.partition.local_test(client).len())
+                .sum(),
+            contents,
             sizes,
             names,
         }
@@ -213,6 +234,16 @@ impl Shares {
             self.clients,
             count(self.examples as u64)
         )?;
+        if self.local_test_examples > 0 {
+            writeln!(
+                std::io::stdout().lock(),
+                "these are for training; {} more are in the clients' local test sets",
+                count(self.local_test_examples as u64)
+            )?;
+        }
+        if let Some(heterogeneity) = self.heterogeneity {
+            writeln!(std::io::stdout().lock(), "{}", heterogeneity.words())?;
+        }
         Ok(())
     }
 

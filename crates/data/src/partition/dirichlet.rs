@@ -17,12 +17,13 @@ use super::{Labelled, PartitionError, Shard, Strategy};
 /// For each label, the clients' shares of its examples are drawn from Dir(α, ..., α).
 ///
 /// # Source
-/// T. Hsu, H. Qi, M. Brown, "Measuring the effects of non-identical data distribution for federated
-/// visual classification", arXiv:1909.06335; DFedRW, section VI-A, "probabilistic partitioning".
+/// M. Yurochkin et al., "Bayesian nonparametric federated learning of neural networks", arXiv:1905.12022; DFedRW, section VI-A,
+/// "probabilistic partitioning".
 ///
 /// # Interpretation
 /// A draw that leaves a client with fewer than `min_examples` examples in all is repeated, at most
-/// 100 times, or the client is [topped up](Shortfall::TopUp). Shares become counts by rounding their cumulative sums down.
+/// 100 times, or the client is [topped up](Shortfall::TopUp). Shares become counts by rounding their cumulative sums down. Clients differ in
+/// size as well as in labels; with [`dirichlet_balanced`](super::DirichletBalanced) all have one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dirichlet {
@@ -80,11 +81,7 @@ impl Strategy for Dirichlet {
             found,
             needed,
         };
-        // Beyond these the draws are one client or equal parts, and their logarithms overflow.
-        if !(1e-6..=1e6).contains(&self.alpha) {
-            let needed = "0.000001 to 1000000".into();
-            return Err(setting("dirichlet.alpha", self.alpha, needed));
-        }
+        check_alpha("dirichlet.alpha", self.alpha)?;
         let most = examples / self.clients;
         if self.min_examples == 0 || self.min_examples > most {
             let needed = format!(
@@ -145,7 +142,8 @@ impl Dirichlet {
 
     /// Counts `[C][N]` of a draw.
     fn counts(&self, alpha: f64, totals: &[usize], rng: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
-        let of = |&total: &usize| counts(total, &shares(alpha, self.clients, rng));
+        let concentrations = vec![alpha; self.clients];
+        let of = |&total: &usize| counts(total, &shares(&concentrations, rng));
         totals.iter().map(of).collect()
     }
 
@@ -158,17 +156,29 @@ impl Dirichlet {
     }
 }
 
-/// One draw from Dir(α, ..., α) over `clients`, as unnormalised shares whose largest is 1.
+/// Requires a concentration that can be drawn with: beyond these the draws are one client or equal parts, and their logarithms overflow.
+pub(super) fn check_alpha(setting: &'static str, alpha: f64) -> Result<(), PartitionError> {
+    match (1e-6..=1e6).contains(&alpha) {
+        true => Ok(()),
+        false => Err(PartitionError::Setting {
+            setting,
+            found: alpha,
+            needed: "0.000001 to 1000000".into(),
+        }),
+    }
+}
+
+/// One draw from the Dirichlet distribution of these concentrations, as unnormalised shares whose largest is 1.
 ///
 /// Gamma variables of small shape underflow, so their logarithms are drawn:
 /// `ln G(α) = ln G(α + 1) + ln(U) / α`.
-fn shares(alpha: f64, clients: usize, rng: &mut impl Rng) -> Vec<f64> {
-    let gamma = Gamma::new(alpha + 1.0, 1.0).expect("alpha is checked to be between 1e-6 and 1e6");
-    let mut logarithm = || {
+pub(super) fn shares(concentrations: &[f64], rng: &mut impl Rng) -> Vec<f64> {
+    let mut logarithm = |alpha: &f64| {
+        let gamma = Gamma::new(alpha + 1.0, 1.0).expect("concentrations are positive and finite");
         let uniform: f64 = rng.sample(Open01);
         gamma.sample(rng).ln() + uniform.ln() / alpha
     };
-    let logarithms: Vec<f64> = (0..clients).map(|_| logarithm()).collect();
+    let logarithms: Vec<f64> = concentrations.iter().map(&mut logarithm).collect();
     let largest = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     logarithms.iter().map(|l| (l - largest).exp()).collect()
 }
@@ -236,7 +246,7 @@ mod tests {
             let (clients, draws) = (8, 20_000);
             let mut first = Vec::new();
             for _ in 0..draws {
-                let shares = shares(alpha, clients, &mut rng);
+                let shares = shares(&vec![alpha; clients], &mut rng);
                 first.push(shares[0] / shares.iter().sum::<f64>());
             }
             let mean = first.iter().sum::<f64>() / f64::from(draws);
@@ -257,7 +267,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         let mut largest = 0;
         for _ in 0..100 {
-            let counts = counts(1000, &shares(1e-6, 5, &mut rng));
+            let counts = counts(1000, &shares(&[1e-6; 5], &mut rng));
             assert_eq!(counts.iter().sum::<usize>(), 1000);
             largest += counts.iter().max().unwrap();
         }

@@ -1,8 +1,8 @@
 //! Every way of dealing: what holds always, what holds in distribution, and the exact values.
 
 use meshfold_data::{
-    ClassSizes, Classes, Dirichlet, Iid, LabelQuota, Labelled, OneLabel, Partition, Partitioner,
-    Quantity, Shards, Shortfall, Similarity, label_histogram,
+    ClassSizes, Classes, Dirichlet, DirichletBalanced, Iid, LabelQuota, Labelled, OneLabel,
+    Partition, Partitioner, Quantity, Shards, Shortfall, Similarity, label_histogram,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -47,6 +47,10 @@ fn every_way(clients: usize) -> Vec<Partitioner> {
             alpha: 0.5,
             min_examples: 1,
             shortfall: Shortfall::Redraw,
+        }),
+        Partitioner::DirichletBalanced(DirichletBalanced {
+            clients,
+            alpha: 0.5,
         }),
         Partitioner::Similarity(Similarity {
             clients,
