@@ -87,6 +87,8 @@ pub struct Profile<'a> {
     pub own_weights: Option<Weights>,
     /// Whether models are mixed by weights on the overlay, and not averaged in another way over its edges.
     pub mixes_by_weights: bool,
+    /// Whether it simulates time itself, for clients that do not go in rounds.
+    pub has_own_clock: bool,
     /// The weight of a round's models in an average over rounds.
     pub iterate_weighting: IterateWeighting,
     /// Whether local steps add a correction or a pull to their gradients, which takes memory for these.
@@ -107,6 +109,7 @@ impl<'a> Profile<'a> {
             needs_lasting_overlay: false,
             own_weights: None,
             mixes_by_weights: true,
+            has_own_clock: false,
             iterate_weighting: IterateWeighting::LearningRate,
             adds_to_gradients: false,
         }

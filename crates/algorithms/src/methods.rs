@@ -173,6 +173,7 @@ impl Method {
             rounds: rounds as u64,
             steps: due(per_round.steps),
             epochs: due(per_round.epochs),
+            epochs_before_call: 0,
         }
     }
 

@@ -16,10 +16,12 @@ use serde::{Deserialize, Serialize};
 /// `share · participants`, rounded half up, are drawn anew each round; where stragglers are dropped, at least one
 /// participant stays. With `deadline_seconds` in place of `share`, whoever's work takes longer than that falls behind. A walk of DFedRW
 /// takes as long as its visits do at the clients on it. A round in which the deadline cuts somebody off lasts until the deadline in
-/// simulated time: the others wait for that long.
+/// simulated time: the others wait for that long. If nobody meets it, one client that is drawn counts all the same, and the round lasts as long
+/// as its work.
 ///
 /// Under the policy `partial` work counts that is done by the deadline: whole epochs with `local: {epochs: K}`, each step with
-/// `local: {steps: K}`. A client that has no whole epoch done by then is dropped; in `fedavg` it returns no model.
+/// `local: {steps: K}`. A client that has no whole epoch done by then exchanges the model that
+/// it began the round with; in `fedavg` it returns none.
 ///
 /// A server cannot know before the deadline who will be late: it sends its model to all participants, and only the models of those in
 /// time come back. Participants of `share` that are dropped are left out from the start, and are sent nothing.

@@ -272,7 +272,7 @@ pub fn one_plain_step(
             method,
             key: "momentum",
             found: momentum.to_string(),
-            needed: "it has none, 0",
+            needed: "it is defined without momentum",
         });
     }
     Ok(())
@@ -308,7 +308,7 @@ macro_rules! method_config {
             /// Heavy-ball momentum in `[0, 1)`.
             #[serde(default = $momentum)]
             pub momentum: f32,
-            /// Weight decay.
+            /// Weight decay λ: `λ w` is added to each gradient, after clipping. It is part of the momentum, and biases decay, too.
             #[serde(default)]
             pub weight_decay: f32,
             /// Largest norm of a mini-batch gradient.

@@ -144,21 +144,16 @@ impl MethodSpec for D2 {
         summary: &OverlaySummary,
         varies: bool,
     ) -> Result<(), AlgorithmError> {
-        let needs = |needed: String| {
-            Err(AlgorithmError::Overlay {
-                method: "d2",
-                needed,
-            })
-        };
         if varies || overlay.is_directed() {
-            return needs(
-                "an overlay whose links go both ways and stay: gradient_tracking stands links that change"
-                    .to_owned(),
-            );
+            let needed = "an overlay whose links go both ways and stay: gradient_tracking stands links that change";
+            return Err(misfit("d2", needed.to_owned()));
         }
         match summary.lambda_n {
-            Some(lambda_n) if diverges_at(lambda_n) => needs(format!(
-                "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
+            Some(lambda_n) if diverges_at(lambda_n) => Err(misfit(
+                "d2",
+                format!(
+                    "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
+                ),
             )),
             _ => Ok(()),
         }
@@ -199,7 +194,20 @@ impl MethodSpec for ExactDiffusion {
         one_plain_step("exact_diffusion", self.local, self.momentum)
     }
 
-    no_limits!(check_clients, check_overlay, unstable_at);
+    fn check_overlay(
+        &self,
+        overlay: &Overlay,
+        _summary: &OverlaySummary,
+        _varies: bool,
+    ) -> Result<(), AlgorithmError> {
+        if overlay.is_directed() {
+            let needed = "an overlay whose links go both ways: gradient_tracking takes directed ones with doubly stochastic weights";
+            return Err(misfit("exact_diffusion", needed.to_owned()));
+        }
+        Ok(())
+    }
+
+    no_limits!(check_clients, unstable_at);
 
     fn working_rows(&self, clients: usize) -> usize {
         3 * clients
@@ -208,6 +216,10 @@ impl MethodSpec for ExactDiffusion {
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         D2State::boxed(self.training_keys(), true, setting)
     }
+}
+
+fn misfit(method: &'static str, needed: String) -> AlgorithmError {
+    AlgorithmError::Overlay { method, needed }
 }
 
 /// Whether D2 fails to converge under weights with this least eigenvalue (Tang et al., Assumption 1).

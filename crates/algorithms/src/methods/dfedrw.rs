@@ -36,8 +36,9 @@ method_config! {
     /// walker visits has its current model as `last`; of two walkers on one client at one visit the higher one leaves
     /// its result. A walker whose client dies waits there, untrained and heard by nobody. Models are
     /// projected onto no set unless `projection` names one. The learning rate counts visits as epochs:
-    /// `k = (t − 1) K + visit`. Momentum is zero at the start of each visit. `simulated_seconds` count the slowest walk: walks do not wait
-    /// for each other before the aggregation, and two on one client train side by side.
+    /// `k = (t − 1) K + visit`. Momentum is zero at the start of each visit. `simulated_seconds` count the local steps of the
+    /// slowest walk: its steps do not wait for those of others, and two walks on one client train side by side. The messages of the `k`-th visits
+    /// count as sent at one time, and the slowest of them is counted.
     ///
     /// After its last visit too a walker sends its model on by (7), as line 7 is printed for every `k` up to `K − 1`. The
     /// message is counted: `K` of them, and the aggregation, are the `(K + 1) T_c` of Section VI-F, and twice the visits

@@ -28,8 +28,8 @@ method_config! {
     /// Parameters of [`Method::Dsgd`](crate::Method::Dsgd).
     ///
     /// # Source
-    /// Lian et al., Can decentralized algorithms outperform centralized algorithms? (2017), Algorithm 1; D-Cliques
-    /// (Bellet et al.), Fig. 2.
+    /// Lian et al., Can decentralized algorithms outperform centralized algorithms? (2017), Algorithm 1, with `order: mix_then_step`;
+    /// D-Cliques (Bellet et al.), Fig. 2, with the default order.
     ///
     /// # Interpretation
     /// Momentum, where it is used, is each client's own and kept between rounds. With `step_then_mix` a round may

@@ -25,7 +25,11 @@ method_config! {
     ///
     /// # Interpretation
     /// On overlays that change, both exchanges of a round have the W of that round: models first, then trackers, with the gradient at
-    /// the new models between them. The first round takes the gradient `g(w^0)` besides, one step more than the other rounds.
+    /// the new models between them. Models and trackers are two messages, each with the bytes of a model.
+    ///
+    /// The first round takes the gradient `g(w^0)` besides, one step more than the other rounds. Both of its gradients are on the same
+    /// mini-batches, so that schedules move on by one step in each round.
+    ///
     /// A client that is not alive keeps its tracker and its last gradient. Once one is gone for good, those left begin
     /// anew from their models with `y = g`: what it took along would keep the sum of their trackers from that of their
     /// gradients, and so all from the minimum, for ever.
@@ -49,12 +53,16 @@ impl Algorithm for GradientTrackingState {
         let rows = round.client_rows(&self.training);
         let bytes = self.setting.model_bytes();
         let rates = round.learner.rates(&round.work(&rows, &self.training))?;
-        if self.kept.iter().all(|stack| stack.get().is_none()) {
+        let begins = self.kept.iter().all(|stack| stack.get().is_none());
+        if begins {
             self.follow(models, round, &rows)?; // y^0 = g(w^0)
         }
         let descent: Vec<f32> = rates.iter().map(|rate| -rate).collect();
         models.add_scaled(self.kept[0].or_zeros(models), &descent)?;
         round.mix(models, bytes)?; // w^{t+1}
+        if begins {
+            round.learner.rewind_batches(round.number)?;
+        }
         self.follow(models, round, &rows)?;
         round.mix(self.kept[0].or_zeros(models), bytes)?; // y^{t+1}
         Ok(())

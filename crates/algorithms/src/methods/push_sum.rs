@@ -21,7 +21,7 @@ method_config! {
     ///
     /// # Interpretation
     /// A node sends equal shares to itself and to all that it sends to, in place of the configured weights. Rows hold
-    /// `z`; local work may have several steps. Momentum starts anew each round. Bytes are those of models: `ω`, one number a message,
+    /// `z`; local work may have several steps: these are made on `z`, and by what they move `z`, `x` moves. Momentum starts anew each round. Bytes are those of models: `ω`, one number a message,
     /// is not counted.
     #[derive(JsonSchema)]
     pub struct PushSum(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}

@@ -27,7 +27,7 @@ method_config! {
     /// `K` is the participant's own number of steps. The mean over participants is plain, as printed, unless
     /// `weighting: examples`. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
     /// becomes the mean of their variates: those of the dead are not heard of until they are back. Where a schedule's rate is zero,
-    /// nothing moves and the variates stay as they are.
+    /// nothing moves and the variates stay as they are. A message holds a model and a variate, and counts as one message of twice the bytes.
     #[derive(JsonSchema)]
     pub struct Scaffold(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How many clients take part in a round; all by default.

@@ -2,9 +2,9 @@
 //! and where they end on quadratics of different minima.
 
 use crate::support::plain::{self, distance, mean, mix, sum};
-use crate::support::{MethodRun, Models, Scene, expect_close, full, run};
+use crate::support::{MethodRun, Models, Scene, Train, expect_close, full, run};
 use meshfold_algorithms::{Method, Order, Participation, Weighting};
-use meshfold_engine::{LearningRate, Linear, Model, Targets};
+use meshfold_engine::{InverseTime, LearningRate, Linear, Model, Per, Restart, Schedule, Targets};
 use meshfold_topology::{MixingMatrix, Overlay};
 
 fn gradients(course: &MethodRun, decay: f32, models: &Models) -> Models {
@@ -20,7 +20,10 @@ fn gradient_tracking_follows_the_mean_gradient() {
     let scene = Scene::default();
     let course = run(&tracking(), &scene, 4);
     let matrices = vec![scene.matrix(1); 4];
-    expect_close(&course.models(), &tracked(&course, &matrices));
+    expect_close(
+        &course.models(),
+        &tracked(&course, &matrices, |_| plain::rate()),
+    );
     // Models and trackers over five edges both ways.
     let sent = |round: usize| course.traffic[round].bytes_total() / course.setting.model_bytes();
     assert_eq!([sent(0), sent(1)], [20, 20]);
@@ -39,22 +42,56 @@ fn models_and_trackers_of_a_round_are_mixed_over_its_overlay() {
         matrices.push(matrix.clone());
         course.step(Some((overlay, matrix)));
     }
-    expect_close(&course.models(), &tracked(&course, &matrices));
+    expect_close(
+        &course.models(),
+        &tracked(&course, &matrices, |_| plain::rate()),
+    );
+}
+
+#[test]
+fn each_round_follows_the_trackers_at_the_next_rate() {
+    let cases = [
+        (Per::Step, Restart::Never),
+        (Per::Epoch, Restart::Never),
+        (Per::Round, Restart::Never),
+        (Per::Step, Restart::Round),
+    ];
+    for (per, restart) in cases {
+        let schedule = LearningRate::Schedule(Schedule::InverseTime(InverseTime {
+            initial: plain::rate(),
+            scale: 2.0,
+            per,
+            restart,
+            warmup: 0.0,
+        }));
+        let scene = Scene::default();
+        let train = Train {
+            learning_rate: schedule,
+            ..full(1).weight_decay(0.02)
+        };
+        let course = run(&method!(GradientTracking {}, train), &scene, 5);
+        let matrices = vec![scene.matrix(1); 5];
+        let rate = |round: usize| match restart {
+            Restart::Never => plain::rate() / (1.0 + round as f64 / 2.0),
+            Restart::Round => plain::rate(),
+        };
+        expect_close(&course.models(), &tracked(&course, &matrices, rate));
+    }
 }
 
 fn tracking() -> Method {
     method!(GradientTracking {}, full(1).weight_decay(0.02))
 }
 
-/// `w^{t+1} = W_t (w^t − η y^t)`, `y^{t+1} = W_t (y^t + g(w^{t+1}) − g(w^t))`, `y^0 = g(w^0)`.
-fn tracked(course: &MethodRun, matrices: &[MixingMatrix]) -> Models {
+/// `w^{t+1} = W_t (w^t − η_t y^t)`, `y^{t+1} = W_t (y^t + g(w^{t+1}) − g(w^t))`, `y^0 = g(w^0)`.
+fn tracked(course: &MethodRun, matrices: &[MixingMatrix], rate: impl Fn(usize) -> f64) -> Models {
     let mut models = course.start.clone();
     let mut gradient = gradients(course, 0.02, &models);
     let mut tracker = gradient.clone();
-    for matrix in matrices {
+    for (round, matrix) in matrices.iter().enumerate() {
         let steps = models.iter().zip(&tracker);
         let stepped: Models = steps
-            .map(|(w, y)| sum(&[(1.0, w), (-plain::rate(), y)]))
+            .map(|(w, y)| sum(&[(1.0, w), (-rate(round), y)]))
             .collect();
         models = mix(matrix, &stepped);
         let after = gradients(course, 0.02, &models);

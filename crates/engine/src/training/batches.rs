@@ -88,33 +88,15 @@ impl Position {
             && (self.taken == 0
                 || (self.passes > 0 && (self.taken as usize) < partition.shard(client).len()))
     }
+}
 
-    /// The positions of a schedule before each of `steps` steps of `work`, which is not idle, in the round after `rounds` rounds.
-    pub(crate) fn progress_of(
-        mut self,
-        (work, steps): (&RowWork, u32),
-        rounds: u64,
-        sgd: &Sgd,
-        shard: usize,
-    ) -> impl Iterator<Item = Progress> {
-        self.begin(work);
-        let mut next = self.progress(rounds);
-        (0..steps).map(move |_| {
-            let now = next;
-            let (_, ends_epoch) = self.advance(sgd, shard);
-            next.advance(ends_epoch);
-            now
-        })
-    }
-
-    /// Where a schedule stands at the start of the round after `rounds` rounds.
-    pub(crate) fn progress(&self, rounds: u64) -> Progress {
-        Progress {
-            rounds,
-            steps: [self.steps, 0],
-            epochs: [self.epochs, 0],
-        }
-    }
+/// What a row had done when a round began.
+#[derive(Debug, Clone, Copy)]
+struct RoundStart {
+    /// Rounds before.
+    rounds: u64,
+    steps: u64,
+    epochs: u64,
 }
 
 /// A row's way through the shard it trains on.
@@ -123,6 +105,8 @@ pub(crate) struct ShardPass {
     position: Position,
     /// The shard in the order of the pass in progress; empty if none is.
     order: Vec<u32>,
+    /// Of the last round in which the row had work; none after a checkpoint, as these lie between rounds.
+    round: Option<RoundStart>,
 }
 
 /// Rate of one local step, and where its row's draws stand.
@@ -203,7 +187,60 @@ impl ShardPass {
     pub(crate) fn at(position: Position) -> Self {
         Self {
             position,
-            order: Vec::new(),
+            ..Self::default()
+        }
+    }
+
+    /// The same position in the round that `other` is in.
+    pub(crate) fn in_round_of(self, other: &Self) -> Self {
+        Self {
+            round: other.round,
+            ..self
+        }
+    }
+
+    /// Where a schedule stands in the round after `rounds` rounds.
+    pub(crate) fn progress(&self, rounds: u64) -> Progress {
+        let Position { steps, epochs, .. } = self.position;
+        let begun = self.round.filter(|round| round.rounds == rounds);
+        let before = begun.map_or([steps, epochs], |round| [round.steps, round.epochs]);
+        let [steps_here, epochs_here] = [steps - before[0], epochs - before[1]];
+        Progress {
+            rounds,
+            steps: [steps, steps_here],
+            epochs: [epochs, epochs_here],
+            epochs_before_call: epochs_here,
+        }
+    }
+
+    /// The positions of a schedule before each of `steps` steps of `work`, which is not idle, in the round after `rounds` rounds.
+    pub(crate) fn progress_of(
+        &self,
+        (work, steps): (&RowWork, u32),
+        rounds: u64,
+        sgd: &Sgd,
+        shard: usize,
+    ) -> impl Iterator<Item = Progress> {
+        let mut position = self.position;
+        position.begin(work);
+        let mut next = self.progress(rounds);
+        (0..steps).map(move |_| {
+            let now = next;
+            let (_, ends_epoch) = position.advance(sgd, shard);
+            next.advance(ends_epoch);
+            now
+        })
+    }
+
+    /// Notes where the row stands, if the round after `rounds` rounds begins for it.
+    fn begin_round(&mut self, rounds: u64) {
+        if self.round.is_none_or(|round| round.rounds != rounds) {
+            let Position { steps, epochs, .. } = self.position;
+            self.round = Some(RoundStart {
+                rounds,
+                steps,
+                epochs,
+            });
         }
     }
 
@@ -252,7 +289,8 @@ impl<'a> Batches<'a> {
             };
             stream(key.seed, Purpose::Batches, key_of_call)
         });
-        let done = pass.position.progress(rounds);
+        pass.begin_round(rounds);
+        let done = pass.progress(rounds);
         Self {
             left: sgd.steps_on(work.amount, shard.len()),
             rate_scale: 1.0,

@@ -202,7 +202,11 @@ impl Learner {
                 found: "none".to_owned(),
                 needed: "those of gradients that the round has taken since it last trained",
             })?;
-        let again = self.passes_at(&before.positions);
+        let again = self.passes_at(&before.positions).into_iter();
+        let again = again
+            .zip(&self.passes)
+            .map(|(pass, now)| pass.in_round_of(now));
+        let again: Vec<ShardPass> = again.collect();
         self.passes.splice(..again.len(), again);
         self.repeats_batches = true;
         Ok(())

@@ -131,6 +131,8 @@ pub struct Progress {
     pub steps: [u64; 2],
     /// Epochs done in the run and in this round.
     pub epochs: [u64; 2],
+    /// Those of this round that were done before the local work at hand began.
+    pub epochs_before_call: u64,
 }
 
 impl LearningRate {
@@ -227,6 +229,7 @@ impl Progress {
             rounds,
             steps: [steps, _],
             epochs: [epochs, _],
+            ..
         } = self;
         format!("after {rounds} rounds, {steps} local steps and {epochs} epochs")
     }
@@ -249,7 +252,8 @@ impl Progress {
             Per::Step => self.steps[which],
             Per::Epoch => self.epochs[which],
             Per::EpochDue { in_round, before } => {
-                self.rounds * u64::from(in_round) + u64::from(before) + self.epochs[1]
+                let here = self.epochs[1] - self.epochs_before_call;
+                self.rounds * u64::from(in_round) + u64::from(before) + here
             }
             Per::Round if restart == Restart::Round => 0,
             Per::Round => self.rounds,
@@ -437,6 +441,7 @@ mod tests {
             rounds: 7,
             steps: [250, 20],
             epochs: [27, 2],
+            epochs_before_call: 0,
         };
         assert_eq!(rate(Restart::Never).at(&progress), 1.0 / 28.0);
         let due = rate(Restart::Never).with_epochs_due(5, 0);
@@ -463,6 +468,7 @@ mod tests {
             rounds: 7,
             steps: [70, 10],
             epochs: [14, 2],
+            epochs_before_call: 0,
         };
         assert!((rate.at(&progress) - 0.25).abs() < 1e-12);
     }

@@ -13,6 +13,7 @@ mod precision;
 mod pytorch;
 #[cfg(feature = "own-models")]
 mod random_architectures;
+mod rates;
 mod scores;
 #[path = "../support/mod.rs"]
 mod support;

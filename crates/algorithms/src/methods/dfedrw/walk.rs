@@ -126,6 +126,7 @@ impl DfedrwState {
                 rounds,
                 steps: [done, within],
                 epochs: [done, within],
+                epochs_before_call: within,
             })?;
             training.sgd.learning_rate = LearningRate::Constant(rate);
         }

@@ -2,9 +2,9 @@
 
 use super::Learner;
 use crate::error::EngineError;
-use crate::training::batches::{Position, ShardPass};
+use crate::training::batches::ShardPass;
 use crate::training::local_work::LocalWork;
-use crate::training::schedule::{LearningRate, Per, Schedule};
+use crate::training::schedule::{LearningRate, Per, Progress, Schedule};
 use crate::training::work::{Amount, RowWork};
 
 impl Learner {
@@ -17,7 +17,7 @@ impl Learner {
         let rate = |(row, task): (usize, &RowWork)| match task.amount {
             Amount::Idle => Ok(0.0),
             Amount::Steps(_) | Amount::Epochs(_) => {
-                let progress = self.position(row).progress(work.round as u64 - 1);
+                let progress = self.progress(row, work.round as u64 - 1);
                 let rate = work.sgd.learning_rate.try_at(&progress)?;
                 Ok(tasks.rate_scale(row) * rate as f32)
             }
@@ -42,17 +42,19 @@ impl Learner {
                 _ => work.sgd.steps_on(task.amount, shard),
             };
             let rounds = work.round as u64 - 1;
-            let start = self.position(row);
-            for progress in start.progress_of((task, steps), rounds, work.sgd, shard) {
+            let begun = self.passes.get(row).cloned().unwrap_or_default();
+            for progress in begun.progress_of((task, steps), rounds, work.sgd, shard) {
                 rate.try_at(&progress)?;
             }
         }
         Ok(())
     }
 
-    /// How far row `row` has come through its data.
-    fn position(&self, row: usize) -> Position {
-        let pass = self.passes.get(row);
-        pass.map(ShardPass::position).unwrap_or_default()
+    /// How far row `row` has come in the round after `rounds` rounds.
+    fn progress(&self, row: usize, rounds: u64) -> Progress {
+        match self.passes.get(row) {
+            Some(pass) => pass.progress(rounds),
+            None => ShardPass::default().progress(rounds),
+        }
     }
 }
