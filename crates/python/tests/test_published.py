@@ -249,6 +249,28 @@ def test_dsgt_hb(beta: float) -> None:
     close(last_models("dsgt_hb", beta=beta), x)
 
 
+#: Schedules that move on with each step, epoch and round, and within a round alone, and what the rates of rounds 1, 2, ... are.
+SCHEDULES = [
+    ({"per": "step"}, [RATE / (1 + t) for t in range(7)]),
+    ({"per": "epoch"}, [RATE / (1 + t) for t in range(7)]),
+    ({"per": "round"}, [RATE / (1 + t) for t in range(7)]),
+    ({"per": "step", "restart": "round"}, [RATE] * 7),
+]
+
+
+@pytest.mark.parametrize(("keys", "rates"), SCHEDULES)
+def test_dsgt_hb_has_the_rates_of_a_schedule_one_after_another(keys: dict[str, str], rates: list[float]) -> None:
+    x, x_before = first_models(), first_models()
+    g = gradients(x)
+    y = g
+    for rate in rates:
+        x, x_before = gossip(x - rate * y) + 0.4 * (x - x_before), x
+        g_new = gradients(x)
+        y, g = gossip(y + g_new - g), g_new
+    schedule = {"inverse_time": {"initial": RATE, "scale": 1, **keys}}
+    close(last_models("dsgt_hb", beta=0.4, learning_rate=schedule, local={"steps": 1}), x)
+
+
 def test_push_pull() -> None:
     """On a star, where weights by receivers differ from those by senders."""
     neighbours = [set(ALL) if i == 0 else {0, i} for i in ALL]

@@ -79,6 +79,14 @@ def test_defaults_and_keys_with_an_effect_are_taken(name: str, keys: dict[str, A
     assert run.is_finished
 
 
+@pytest.mark.parametrize("name", ["k_gt", "led", "prox_skip"])
+def test_corrections_by_how_far_local_steps_moved_refuse_momentum(name: str) -> None:
+    with pytest.raises(mf.RunFailed, match=f"momentum: found 0.9, needed 0: {name} corrects gradients by how far .* momentum_tracking and qg"):
+        mf.run(experiment(name, momentum=0.9, local={"steps": 5}), progress=False)
+    (run,) = mf.run(experiment(name, momentum=0, rounds=1), progress=False)
+    assert run.is_finished
+
+
 def test_pens_needs_as_many_others_as_a_client_hears() -> None:
     with pytest.raises(mf.RunFailed, match="sampled: found 100, but there are 8 clients: each receives from at most 7 others"):
         mf.run(experiment("pens", sampled=100, topology=None), progress=False)

@@ -20,8 +20,11 @@ KEYS: dict[str, dict[str, Any]] = {
     "div_share": {"sigma": 0.7, "latency": 0.3, "bandwidth": 1e5},
     "dp_dsgd": {"batch_size": 1, "lot": 5},
     "gossip_learning": {"sigma": 0.7, "latency": 0.3, "tokens": True, "a": 1, "c": 2, "period": 1.0},
+    "k_gt": {"momentum": 0},
+    "led": {"momentum": 0},
     "muffliato": {"chebyshev": True, "norm": 1.0},
     "pens": {"search": 3},
+    "prox_skip": {"momentum": 0},
     "skip_train": {"training": 2, "only_mixing": 1},
     "squarm_sgd": {"threshold": 100.0},
     "swift": {"sigma": 0.7, "latency": 0.3, "skips": 1},
@@ -31,6 +34,8 @@ ROBUST = ["balance", "bridge", "clipped_gossip", "coordinate_median", "ios", "kr
 NAMES = [getattr(mf.methods, name).name for name in mf.methods.__all__]
 #: Those that clients may leave for a while: all but one.
 FAILED = [name for name in NAMES if name != "extra"]
+#: Those that need links both ways.
+MUTUAL = ["decentlam", "extra", "lead", "led", "prox_skip"]
 
 FAILING: Experiment = {"failures": [{"clients": {"share": 0.2}, "redraw": "each_round"}]}
 LATE: Experiment = {"stragglers": {"share": 0.3, "policy": "receive"}, **FAILING}
@@ -67,7 +72,14 @@ def test_a_run_that_was_cut_off_goes_on_with_the_same_bits(experiment: Experimen
     assert records(parts.folder) == records(whole.folder)
 
 
-@pytest.mark.parametrize("name", FAILED)
+@pytest.mark.parametrize("name", MUTUAL)
+def test_stragglers_that_only_receive_are_refused_where_links_must_go_both_ways(experiment: Experiment, name: str) -> None:
+    late: Experiment = {"stragglers": {"share": 0.3, "policy": "receive"}}
+    with pytest.raises(mf.RunFailed, match=f"{name} needs links that go both ways: in round 1 client .* or stragglers only receive"):
+        mf.run({**short(experiment, name), **late}, progress=False)
+
+
+@pytest.mark.parametrize("name", [name for name in FAILED if name not in MUTUAL])
 def test_stragglers_that_only_receive(experiment: Experiment, name: str) -> None:
     base = {**short(experiment, name), **LATE}
     # The weights are symmetric only if all links go both ways.

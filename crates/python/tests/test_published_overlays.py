@@ -13,9 +13,15 @@ import meshfold as mf
 import meshfold.methods
 
 #: Who keeps copies of what others sent, and what their users are told to take instead.
-COPIES = {"choco_sgd": "deep_squeeze", "squarm_sgd": "deep_squeeze", "beer": "gradient_tracking and k_gt", "lead": "exact_diffusion and led"}
+COPIES = {"choco_sgd": "deep_squeeze", "squarm_sgd": "deep_squeeze", "beer": "gradient_tracking and k_gt", "lead": "gradient_tracking and k_gt"}
 #: Overlays that differ from round to round.
-CHANGING: list[Any] = ["random_matching", "one_peer", {"redraw": {"of": {"regular": {"degree": 3}}}}, {"base_graph": {"degree": 1}}]
+CHANGING: list[Any] = ["random_matching", {"redraw": {"of": {"regular": {"degree": 3}}}}, {"base_graph": {"degree": 1}}]
+#: Those that are defined for an overlay that stays, and are only warned of where it does not, with what their users are told to take instead.
+WARNED = {
+    "led": "gradient_tracking and k_gt stand it",
+    "prox_skip": "gradient_tracking and k_gt stand it",
+    "decentlam": "momentum_tracking stands it",
+}
 FAILING = [{"clients": {"share": 0.2}, "redraw": "each_round"}]
 
 
@@ -46,6 +52,35 @@ def test_copies_need_an_overlay_that_stays(name: str, topology: Any) -> None:
     words = rf"{name} needs an overlay whose links stay: in round 2 client \d begins to hear .* no copy: {COPIES[name]} stands? links"
     with pytest.raises(mf.RunFailed, match=words):
         run(name, topology=topology)
+
+
+@pytest.mark.parametrize("name", [name for name in COPIES if name != "lead"])
+def test_copies_need_a_directed_overlay_that_stays(name: str) -> None:
+    with pytest.raises(mf.RunFailed, match=f"{name} needs an overlay whose links stay: in round 2 client"):
+        run(name, topology="one_peer")
+
+
+@pytest.mark.parametrize("name", WARNED)
+@pytest.mark.parametrize("topology", CHANGING)
+def test_links_that_change_are_warned_of(name: str, topology: Any) -> None:
+    words = rf"{name} is defined for an overlay that stays, and round 2 has other links than round 1: differences .* learning rate; {WARNED[name]}$"
+    with pytest.warns(mf.MeshfoldWarning, match=words) as told:
+        assert run(name, topology=topology).is_finished
+    assert sum("is defined for an overlay that stays" in str(each.message) for each in told) == 1
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_the_round_in_which_links_change_is_named(name: str) -> None:
+    for changing, number in ((turns, 3), (vanishing, 3), (returning, 3)):
+        with pytest.warns(mf.MeshfoldWarning, match=f"and round {number} has other links than round {number - 1}"):
+            run(name, topology=mf.overlay(changing, label="changing"))
+
+
+@pytest.mark.parametrize("name", WARNED)
+@pytest.mark.parametrize("keys", [{}, {"failures": FAILING}, {"topology": "star", "failures": FAILING}])
+def test_clients_that_fail_are_no_links_that_change(name: str, keys: dict[str, Any], recwarn: pytest.WarningsRecorder) -> None:
+    assert run(name, rounds=20, **keys).is_finished
+    assert [str(told.message) for told in recwarn if "overlay that stays" in str(told.message)] == []
 
 
 @pytest.mark.parametrize("name", COPIES)
@@ -85,7 +120,7 @@ def minimum(weight_decay: float) -> Array:
     return np.asarray(model)
 
 
-@pytest.mark.parametrize(("name", "keys"), [("beer", {"keep": 0.5, "gamma": 0.8}), ("lead", {})])
+@pytest.mark.parametrize(("name", "keys"), [("beer", {"keep": 0.5, "gamma": 0.8}), ("lead", {}), ("led", {})])
 def test_clients_that_fail_do_not_move_where_exact_methods_end(name: str, keys: dict[str, Any]) -> None:
     """D-SGD ends at another point: its clients differ by more than .1."""
     found = last_models(name, rounds=800, weight_decay=0.1, failures=FAILING, **keys)

@@ -38,6 +38,7 @@ _ATTRIBUTES: dict[str, tuple[type, str]] = {
     "overlay": (bool, "true or false"),
     "server": (bool, "true or false"),
     "mixes_by_weights": (bool, "true or false"),
+    "has_own_clock": (bool, "true or false"),
     "stacks": (int, "a whole number"),
 }
 
@@ -66,6 +67,8 @@ class Method:
         server: whether there is a server, which `round.send` may name. It is a node of the simulated network, behind the clients.
         mixes_by_weights: whether the mixing weights of the configuration have an effect. If not, a plan warns of `weights`, and of nothing
             that they would do.
+        has_own_clock: whether the method simulates time itself, for clients that do not go in rounds. A plan then warns of a `network`, by which
+            `simulated_seconds` would be those of clients that wait for each other in each round.
         stacks: the most stacks that it holds besides the models; memory is planned for them.
     """
 
@@ -74,6 +77,7 @@ class Method:
     overlay: ClassVar[bool] = True
     server: ClassVar[bool] = False
     mixes_by_weights: ClassVar[bool] = True
+    has_own_clock: ClassVar[bool] = False
     stacks: ClassVar[int] = 4
 
     def __init_subclass__(cls, **keywords: Any) -> None:

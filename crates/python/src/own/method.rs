@@ -36,6 +36,8 @@ pub(crate) struct PyMethod {
     server: bool,
     /// Whether the mixing weights of the configuration have an effect.
     mixes_by_weights: bool,
+    /// Whether it simulates time itself.
+    has_own_clock: bool,
     /// Stacks that it holds besides the models, at most.
     stacks: usize,
 }
@@ -58,6 +60,7 @@ impl PyMethod {
                 overlay: of_class.getattr("overlay")?.extract()?,
                 server: of_class.getattr("server")?.extract()?,
                 mixes_by_weights: of_class.getattr("mixes_by_weights")?.extract()?,
+                has_own_clock: of_class.getattr("has_own_clock")?.extract()?,
                 stacks: of_class.getattr("stacks")?.extract()?,
             })
         })
@@ -88,6 +91,7 @@ impl MethodSpec for PyMethod {
                 false => ServerNodes::None,
             },
             mixes_by_weights: self.mixes_by_weights,
+            has_own_clock: self.has_own_clock,
             ..exchange
         }
     }

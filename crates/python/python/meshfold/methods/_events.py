@@ -226,11 +226,12 @@ class Asynchronous:
         slowdown: how many times slower each client is, one number for each, in place of what `sigma` draws.
         latency: the seconds between the sending of a message and its arrival, if it has no bytes.
         bandwidth: the bytes that a client sends in a second; without end if absent.
-        window: the seconds of a round; if absent, those in which as many bouts end as there are clients.
+        window: the seconds of a round; if absent, those in which as many bouts end as there are clients, if nobody waits for messages.
     """
 
     overlay: ClassVar[bool] = True
     stacks: ClassVar[int] = 12
+    has_own_clock: ClassVar[bool] = True
 
     seconds_per_step: float = 1.0
     sigma: float = 0.0

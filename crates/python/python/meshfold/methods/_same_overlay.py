@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import meshfold as mf
+from meshfold import _late
 from meshfold.methods._compression import sending
 
 
@@ -72,6 +73,41 @@ class KeepsWeights:
                 f"{name_of(self)} needs a learning rate that stays: client {changed} has {rates[changed]:.4g} in round {round.number} and had "
                 f"{self.rates[changed]:.4g} in round 1: give a single number, or take exact_diffusion"
             )
+
+
+class KeepsLinks:
+    """What a method is defined for whose corrections sum up differences between neighbours: an overlay that stays.
+
+    Clients may fail. On an overlay whose links change the method may work or not, so that its user is only warned.
+    """
+
+    def tell_of_change(self, round: mf.Round, instead: str) -> None:
+        """Warns, once in a run, of links that change; `instead` are methods that stand it."""
+        if getattr(self, "_meshfold_has_warned", False):
+            return
+        before = getattr(self, "_meshfold_before", None)
+        # Not kept by checkpoints: a run that goes on looks at the rounds to come.
+        self._meshfold_before = (round.edges, round.alive)
+        if before is None or not _has_changed(before, self._meshfold_before):
+            return
+        self._meshfold_has_warned = True
+        _late.say(
+            f"{name_of(self)} is defined for an overlay that stays, and round {round.number} has other links than round {round.number - 1}: "
+            f"differences between models may grow without bound, at any learning rate; {instead}"
+        )
+
+
+#: The edges of a round, `[E, 2]`, and who takes part, `[N]`.
+_Links = tuple[NDArray[np.uint32], NDArray[np.bool_]]
+
+
+def _has_changed(before: _Links, now: _Links) -> bool:
+    """Whether some of the clients that take part in both rounds have other links between them."""
+    if all(np.array_equal(one, other) for one, other in zip(before, now, strict=True)):
+        return False
+    there = before[1] & now[1]
+    old, new = ({(min(link), max(link)) for link in edges[there[edges].all(axis=1)].tolist()} for edges in (before[0], now[0]))
+    return old != new
 
 
 def heard(round: mf.Round) -> NDArray[np.bool_]:

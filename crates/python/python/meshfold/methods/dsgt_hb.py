@@ -13,7 +13,12 @@ class DsgtHb(Momentum, mf.Method):
         y_i <- sum_j w_ij (y_j + g_j(x_j) - g_j(x_j before))            # a message
 
     A round makes one step, whatever `local` says, and the first one takes the first gradient besides; `beta` takes the place of
-    `momentum`. With `beta: 0` it is gradient tracking.
+    `momentum`. With `beta: 0` it is gradient tracking. The weights must be doubly stochastic. On directed overlays `beta` must be small: on a
+    directed ring of eight clients models grow without bound with 0.5, at any learning rate.
+
+    # Interpretation
+    The first round takes both of its gradients on the same mini-batches, so that the learning rate moves on once in a round: round t has the
+    t-th rate of a schedule.
 
     Source: Gao et al., 2023, Distributed stochastic gradient tracking with momentum acceleration; Xin and Khan, IEEE Transactions on
     Automatic Control, 2020, for the deterministic method.
@@ -39,13 +44,13 @@ class DsgtHb(Momentum, mf.Method):
         round.send(models)
         models.mix(round.mixing)
         models.add_scaled(moved, self.beta)
-        self.follow(models, round)
+        self.follow(models, round, same_batches=round.number == 1)
         round.send(self.tracker)
         self.tracker.mix(round.mixing)
 
-    def follow(self, models: mf.Stack, round: mf.Round) -> None:
+    def follow(self, models: mf.Stack, round: mf.Round, same_batches: bool = False) -> None:
         """Adds to the trackers by how much the gradients have changed."""
-        gradient, _ = round.gradients(models)
+        gradient, _ = round.gradients(models, same_batches=same_batches)
         change = (gradient - self.gradient) * round.alive
         self.gradient += change
         self.tracker += change

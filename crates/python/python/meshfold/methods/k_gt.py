@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold.methods._no_momentum import expect_no_momentum
 from meshfold.methods._rates import inverse
 
 
@@ -15,6 +16,7 @@ class KGt(mf.Method):
         x_i <- sum_j w_ij (x_j - K rate server_rate z_j)
 
     A message holds two vectors. K is the number of local steps of the configuration. The sum of all c_i stays 0.
+    `momentum` is refused: with it z_i would be no mean of gradients.
 
     Source: Liu, Lin, Koloskova and Stich, 2024 (arXiv 2301.01313), Algorithm 1, with c_i = 0 at first.
 
@@ -30,6 +32,7 @@ class KGt(mf.Method):
             raise mf.KeyFault.value("server_rate", "a number above 0")
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        expect_no_momentum(self, about)
         self.correction = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

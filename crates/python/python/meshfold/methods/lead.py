@@ -7,11 +7,13 @@ import numpy as np
 import meshfold as mf
 from meshfold.methods._blocks import message_bytes, rounded
 from meshfold.methods._compression import Compressed, sending
+from meshfold.methods._disagreement import disagreement
 from meshfold.methods._rates import inverse
 from meshfold.methods._same_overlay import KeepsCopies
+from meshfold.methods._symmetry import NeedsSymmetry
 
 
-class Lead(Compressed, KeepsCopies, mf.Method):
+class Lead(Compressed, KeepsCopies, NeedsSymmetry, mf.Method):
     """LEAD. H is what neighbours know of each other, D the dual variable; both are 0 at first.
 
         Y = X - rate g - rate D
@@ -20,10 +22,10 @@ class Lead(Compressed, KeepsCopies, mf.Method):
         D <- D + gamma / (2 rate) (I - W) S
         X <- X - rate g - rate D                        # the same g
 
-    With `compression: none`, `alpha: 1` and `gamma: 1` it is NIDS. A round makes one step, whatever `local` says. The overlay must
-    not change, and links must not fail for a while: a client that begins to listen would lack H, and the run ends with an error. Clients may
-    fail and the learning rate may change: the sum of all D stays 0. It needs a compression that is right in the mean: with `top_k` it may
-    diverge.
+    With `compression: none`, `alpha: 1` and `gamma: 1` it is NIDS. A round makes one step, whatever `local` says. The weights must be
+    symmetric. The overlay must not change, and links must not fail for a while: a client that begins to listen would lack H, and the run
+    ends with an error. Clients may fail and the learning rate may change: the sum of all D stays 0. It needs a compression that is right in
+    the mean: with `top_k` it may diverge.
 
     # Interpretation
     `qsgd` rounds blocks of 512 parameters here, as the paper does, each by its largest magnitude: see `_blocks.py`. With one norm for a whole
@@ -56,7 +58,8 @@ class Lead(Compressed, KeepsCopies, mf.Method):
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
-        self.expect_copies(round, instead="exact_diffusion and led stand")
+        self.expect_symmetry(round)
+        self.expect_copies(round, instead="gradient_tracking and k_gt stand")
         gradient, rates = round.gradients(models)
         models.add_scaled(gradient, -rates)
         ahead = models.copy().add_scaled(self.dual, -rates)
@@ -68,8 +71,7 @@ class Lead(Compressed, KeepsCopies, mf.Method):
         told = self.known + difference
         self.known.add_scaled(difference, self.alpha)
         # The dual variable enters the step as rate * D: a client that takes no part has rate 0, and told rows that W leaves alone.
-        disagreement = told - told.copy().mix(round.mixing)
-        self.dual.add_scaled(disagreement, self.gamma / 2 * inverse(rates))
+        self.dual.add_scaled(disagreement(told, round), self.gamma / 2 * inverse(rates))
         models.add_scaled(self.dual, -rates)
 
     def compressed(self, stack: mf.Stack, round: mf.Round) -> mf.Stack:

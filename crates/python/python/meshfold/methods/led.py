@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold.methods._disagreement import disagreement
+from meshfold.methods._no_momentum import expect_no_momentum
 from meshfold.methods._rates import inverse
+from meshfold.methods._same_overlay import KeepsLinks
+from meshfold.methods._symmetry import NeedsSymmetry
 
 
-class Led(mf.Method):
+class Led(KeepsLinks, NeedsSymmetry, mf.Method):
     """LED. y_i is the dual variable of client i, 0 at first.
 
         p = x_i;  K times: p <- p - rate g_i(p) - y_i / K
         x_i <- p_i / 2 + sum_j w_ij p_j / 2             # one message
         y_i <- y_i + p_i - x_i
 
-    K is the number of local steps of the configuration.
+    K is the number of local steps of the configuration. With one it is exact diffusion. The weights must be symmetric. `momentum` is refused:
+    with it, local steps would move a model by more than y_i. Clients may fail. The source has an overlay that stays. On one that changes, or
+    whose links fail, differences between models may grow without bound, at any learning rate; the run warns of it.
 
     Source: Alghunaim, Local Exact-Diffusion, IEEE Transactions on Automatic Control, 2024 (doi 10.1109/TAC.2024.3383271).
     """
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        expect_no_momentum(self, about)
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        self.expect_symmetry(round)
+        self.tell_of_change(round, instead="gradient_tracking and k_gt stand it")
         # `train` takes the rate times what it adds to gradients.
         per_step = inverse(round.local_steps * round.learning_rates)
         round.train(models, correction=self.dual * per_step)
         round.send(models)
-        trained = models.copy()
-        models.mix(round.mixing)
-        models.add_scaled(trained)
-        models *= 0.5
-        self.dual += trained - models
+        apart = disagreement(models, round)
+        models.add_scaled(apart, -0.5)
+        self.dual.add_scaled(apart, 0.5)

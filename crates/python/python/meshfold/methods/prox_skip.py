@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
+from meshfold.methods._disagreement import disagreement
+from meshfold.methods._no_momentum import expect_no_momentum
 from meshfold.methods._rates import inverse
+from meshfold.methods._same_overlay import KeepsLinks
+from meshfold.methods._symmetry import NeedsSymmetry
 
 
-class ProxSkip(mf.Method):
+class ProxSkip(KeepsLinks, NeedsSymmetry, mf.Method):
     """ProxSkip over an overlay. y_i is the dual variable of client i, 0 at first. A common coin falls after every local step:
 
         z_i = x_i - rate g_i(x_i) - y_i
@@ -16,7 +20,9 @@ class ProxSkip(mf.Method):
         otherwise:            x_i <- z_i
 
     with V = I - (I - W) / (2 chi). A round ends with an exchange: it has as many local steps as the coin says, whatever `local` says.
-    Over the complete overlay with `chi: 0.5` it is Scaffnew.
+    Over the complete overlay with `chi: 0.5` it is Scaffnew. The weights must be symmetric. `momentum` is refused: with it, local steps would
+    move a model by more than y_i in each. Clients may fail. The source has an overlay that stays. On one that changes, or whose links fail,
+    differences between models may grow without bound, at any learning rate; the run warns of it.
 
     Source: Mishchenko et al., ICML 2022 (arXiv 2202.09357), Algorithms 2 and 5.
 
@@ -35,13 +41,16 @@ class ProxSkip(mf.Method):
             raise mf.KeyFault.value("chi", "a number of at least 0.5")
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        expect_no_momentum(self, about)
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        self.expect_symmetry(round)
+        self.tell_of_change(round, instead="gradient_tracking and k_gt stand it")
         steps = int(np.random.default_rng([round.seed, round.number]).geometric(self.p))
         # `train` takes the rate times what it adds to gradients.
         round.train(models, steps=steps, correction=self.dual * inverse(round.learning_rates))
         round.send(models)
-        trained = models.copy()
-        models.add_scaled(trained.copy().mix(round.mixing) - trained, 1 / (2 * self.chi))
-        self.dual.add_scaled(trained - models, self.p)
+        apart = disagreement(models, round)
+        models.add_scaled(apart, -1 / (2 * self.chi))
+        self.dual.add_scaled(apart, self.p / (2 * self.chi))
