@@ -70,6 +70,14 @@ pub(crate) fn choice<'a>(
     )
 }
 
+/// How the best value of `best` was chosen by `on` where what it takes to reach `target` is shown.
+pub(crate) fn soonest_choice(best: &str, on: &str, target: f64, wording: &Wording) -> String {
+    let (best, on) = (wording.name(best), wording.name(on));
+    format!(
+        "{best} is the value with which most runs reach {target}; of several, the one with the least mean of {on} until then"
+    )
+}
+
 /// The best value of `best` for each of `rows`, which have values of the settings `by` and, last, that value.
 pub(crate) fn taken<'a>(
     best: &str,

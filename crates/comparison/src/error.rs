@@ -134,6 +134,15 @@ pub enum TableError {
         /// The figure.
         metric: String,
     },
+    /// A target of what a run spends.
+    #[error(
+        "--at target= asks when a run gets as good as that: {metric} says what the run has spent. Name an accuracy or a loss in --metric; the table shows \
+         the rounds, bytes and seconds until then"
+    )]
+    TargetOfCost {
+        /// The figure.
+        metric: String,
+    },
     /// The best value is asked for of the setting that repeats the rows.
     #[error(
         "--best {written}: rows are means over {written}, of which none is the best; name another setting in --best or --over"

@@ -30,7 +30,8 @@ impl Fields {
         fields
     }
 
-    /// Those of several runs. Where parts of a program's own share their name, the beginning of the version is added to it.
+    /// Those of several runs. Where parts of a program's own share their name, the beginning of the version is added to it. Where lists of
+    /// maps, such as `failures`, differ in values alone, each value is a field: `failures.0.clients.share`.
     pub(crate) fn of_all<'a>(all: impl IntoIterator<Item = &'a Settings>) -> Vec<Self> {
         let mut runs: Vec<Self> = all.into_iter().map(Self::of).collect();
         let name_and_version = |run: &Self, path: &str| {
@@ -54,7 +55,21 @@ impl Fields {
                 }
             }
         }
+        for path in paths(&runs) {
+            if differ_in_values_alone(&path, &runs) {
+                runs.iter_mut().for_each(|run| run.take_apart(&path));
+            }
+        }
         runs
+    }
+
+    /// Puts the fields of each map in the list at `path` in the place of the list, by their numbers from 0.
+    fn take_apart(&mut self, path: &str) {
+        if let Some(Value::Array(items)) = self.0.remove(path) {
+            for (place, item) in items.iter().enumerate() {
+                self.add(&format!("{path}.{place}"), item);
+            }
+        }
     }
 
     fn add(&mut self, path: &str, value: &Value) {
@@ -124,6 +139,26 @@ impl Fields {
         let fields = self.0.iter().filter(|(path, _)| is_below(path));
         format!("{:?}", fields.collect::<Vec<_>>())
     }
+}
+
+/// Whether `runs` have lists of maps at `path` that differ, but not in what the maps have besides plain values.
+fn differ_in_values_alone(path: &str, runs: &[Fields]) -> bool {
+    let lists: Vec<Option<&Value>> = runs.iter().map(|run| run.0.get(path)).collect();
+    let Some(Some(Value::Array(first))) = lists.first() else {
+        return false;
+    };
+    let is_map = |item: &Value| item.is_object() && choice(item).is_none();
+    if !first.iter().all(is_map) || lists.iter().all(|list| *list == lists[0]) {
+        return false;
+    }
+    let shape = |list: &Option<&Value>| {
+        let mut fields = Fields::default();
+        fields.0.insert(path.to_owned(), (*list)?.clone());
+        fields.take_apart(path);
+        Some(fields.0.into_keys().collect::<Vec<String>>())
+    };
+    let of_first = shape(&lists[0]);
+    lists.iter().all(|list| shape(list) == of_first)
 }
 
 /// Whether `path` leads into the map at `map`.
@@ -284,6 +319,26 @@ mod tests {
         let fast = run("dsgd: {rate: 0.2, momentum: 0}");
         let runs = [slow, fast, run("fedavg: {rate: 0.1}")];
         assert_eq!(differing(&runs, &[]), ["algorithm", "algorithm.dsgd.rate"]);
+    }
+
+    #[test]
+    fn lists_of_maps_that_differ_in_values_alone_are_taken_apart() {
+        let settings = |failures: &str| Settings::parse(&format!("failures: {failures}")).unwrap();
+        let share = |share: &str| {
+            settings(&format!(
+                "[{{clients: {{share: {share}}}, from_round: 2}}, {{edges: {{count: 3}}, redraw: never}}]"
+            ))
+        };
+        let runs = Fields::of_all(&[share("0.1"), share("0.3")]);
+        assert_eq!(differing(&runs, &[]), ["failures.0.clients.share"]);
+        let name = Name::find("share", &runs).unwrap();
+        assert_eq!(name.text(&runs[1]), "0.3");
+        for other in ["[]", "[{edges: {share: 0.1}, from_round: 2}]", "[3]"] {
+            let runs = Fields::of_all(&[share("0.1"), settings(other)]);
+            assert_eq!(differing(&runs, &[]), ["failures"], "{other}");
+        }
+        let runs = Fields::of_all(&[share("0.1"), share("0.1")]);
+        assert!(runs[0].at("failures").is_some_and(Value::is_array));
     }
 
     #[test]

@@ -170,8 +170,34 @@ pub(crate) fn best_of<'a>(groups: &[Group<'a>], over: &Name, on: &str, at: &At) 
         let mean = group
             .estimate(over, on, at)
             .map(|estimate| sign * estimate.mean);
-        mean.unwrap_or(f64::NEG_INFINITY)
+        [mean.unwrap_or(f64::NEG_INFINITY), 0.0]
     };
+    of_highest(groups, score)
+}
+
+/// Of the groups with the same keys, the one of which the largest share of runs reaches `target` of `metric`; of several, the one with
+/// the least mean of `on` at the evaluations that reach it.
+pub(crate) fn soonest<'a>(
+    groups: &[Group<'a>],
+    on: &str,
+    metric: &str,
+    target: f64,
+) -> Vec<Group<'a>> {
+    let score = |group: &Group<'_>| {
+        let there = group
+            .runs
+            .iter()
+            .filter_map(|run| run.reaching(metric, target));
+        let costs = there.filter_map(|figures| figures.get(on).copied());
+        let costs: Vec<f64> = costs.collect();
+        let mean = Estimate::of(&costs).map_or(f64::INFINITY, |estimate| estimate.mean);
+        [costs.len() as f64 / group.runs.len() as f64, -mean]
+    };
+    of_highest(groups, score)
+}
+
+/// Of the groups with the same keys, the one with the highest score; the first if several have it.
+fn of_highest<'a>(groups: &[Group<'a>], score: impl Fn(&Group<'a>) -> [f64; 2]) -> Vec<Group<'a>> {
     let mut best: Vec<Group<'a>> = Vec::new();
     for group in groups {
         match best.iter_mut().find(|other| other.keys == group.keys) {
@@ -181,4 +207,81 @@ pub(crate) fn best_of<'a>(groups: &[Group<'a>], over: &Name, on: &str, at: &At) 
         }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::at::At;
+    use crate::judged::Judged;
+    use crate::request::Request;
+    use crate::table::Table;
+
+    /// Runs of three learning rates over two seeds: of each the rounds and bytes at which it reaches an accuracy of 0.5, if it does.
+    fn chosen(on: Option<&str>) -> (Option<String>, Vec<String>) {
+        let run = |rate: f64, seed: u32, there: Option<f64>| {
+            let settings = format!("{{seed: {seed}, rate: {rate}}}");
+            let at = |round: f64, accuracy: f64| {
+                [
+                    ("round", round),
+                    ("bytes_total", rate * round),
+                    ("test_accuracy", accuracy),
+                ]
+            };
+            let there = there.map_or([at(50.0, 0.4); 2], |round| [at(round, 0.5), at(100.0, 0.9)]);
+            Judged::finished(&settings, &[&there[0], &there[1]])
+        };
+        let request = Request {
+            best: Some("rate".to_owned()),
+            at: At::Target(0.5),
+            on: on.map(str::to_owned),
+            ..Request::over_seeds()
+        };
+        let runs = vec![
+            run(1.0, 1, Some(40.0)),
+            run(1.0, 2, Some(60.0)),
+            run(2.0, 1, Some(30.0)),
+            run(2.0, 2, Some(40.0)),
+            run(3.0, 1, Some(5.0)),
+            run(3.0, 2, None),
+        ];
+        let table = Table::about(runs, request).unwrap();
+        (table.rows[0].chosen.clone(), table.notes)
+    }
+
+    #[test]
+    fn the_best_way_to_a_target_is_the_one_that_most_runs_get_there_by_and_soonest() {
+        let (rate, notes) = chosen(None);
+        assert_eq!(rate.as_deref(), Some("2.0"));
+        assert_eq!(
+            notes[0],
+            "rate is the value with which most runs reach 0.5; of several, the one with the least mean of round until then"
+        );
+        assert_eq!(chosen(Some("bytes_total")).0.as_deref(), Some("1.0"));
+    }
+
+    #[test]
+    fn what_a_run_spends_is_no_target() {
+        for metric in [
+            "round",
+            "local_steps",
+            "bytes_total",
+            "bytes_busiest_node",
+            "simulated_seconds",
+        ] {
+            let request = Request {
+                at: At::Target(0.5),
+                metric: metric.to_owned(),
+                ..Request::over_seeds()
+            };
+            let runs = vec![Judged::finished(
+                "seed: 1",
+                &[&[(metric, 3.0), ("round", 1.0)]],
+            )];
+            let error = Table::about(runs, request).unwrap_err().to_string();
+            assert!(
+                error.contains(metric) && error.contains("--metric"),
+                "{error}"
+            );
+        }
+    }
 }

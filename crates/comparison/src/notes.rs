@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::at::At;
 use crate::client_figure::ClientFigure;
-use crate::deciding::choice;
+use crate::deciding::{choice, soonest_choice};
 use crate::edge_of_range::at_the_edge;
 use crate::grouping::Group;
 use crate::judged::Judged;
@@ -21,7 +21,10 @@ pub(crate) fn notes(
     request: &Request,
     wording: &Wording,
 ) -> Vec<String> {
-    let choice = |best: &String| choice([best, &request.over], on, request.figures(), wording);
+    let choice = |best: &String| match request.at {
+        At::Target(target) => soonest_choice(best, on, target, wording),
+        _ => choice([best, &request.over], on, request.figures(), wording),
+    };
     let mut notes: Vec<String> = request.best.iter().map(choice).collect();
     notes.extend(together(edges(candidates, groups, request, wording)));
     notes.extend(place(groups, request, wording));

@@ -11,7 +11,7 @@ use crate::deciding::{deciding, taken};
 use crate::difference::short;
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
-use crate::grouping::{Group, Names, Shown, best_of};
+use crate::grouping::{Group, Names, Shown, best_of, soonest};
 use crate::judged::{Judged, expect_figure};
 use crate::loss::Loss;
 use crate::name::Name;
@@ -139,7 +139,10 @@ impl Table {
         for figure in request.figures() {
             expect_figure(figure, runs)?;
         }
-        let on = &deciding(request.on.as_deref(), &request.metric, runs);
+        let on = &match (&request.at, &request.on) {
+            (At::Target(_), None) => Progress::Rounds.figure().to_owned(),
+            _ => deciding(request.on.as_deref(), &request.metric, runs),
+        };
         expect_figure(on, runs)?;
         expect_place(&request, runs)?;
         expect_across(&request)?;
@@ -149,7 +152,10 @@ impl Table {
         for group in &mut candidates {
             group.call(&wording, &names);
         }
-        let groups = best_of(&candidates, &names.over, on, &request.at);
+        let groups = match request.at {
+            At::Target(target) => soonest(&candidates, on, &request.metric, target),
+            _ => best_of(&candidates, &names.over, on, &request.at),
+        };
         let mut notes = notes(&candidates, &groups, &names.over, on, &request, &wording);
         let rows = groups.iter().map(|group| row(group, &names, &request));
         let mut rows: Vec<Row> = rows.collect();
@@ -236,6 +242,9 @@ fn names(chosen: &Chosen, request: &Request) -> Result<Names, TableError> {
 fn expect_place(request: &Request, runs: &[Judged]) -> Result<(), TableError> {
     match request.at {
         At::Place { way, .. } => expect_figure(way.figure(), runs),
+        At::Target(_) if is_cost(&request.metric) => Err(TableError::TargetOfCost {
+            metric: request.metric.clone(),
+        }),
         At::Target(target)
             if target > 1.0 && FigureKind::of(&request.metric) == FigureKind::Share =>
         {
@@ -246,6 +255,13 @@ fn expect_place(request: &Request, runs: &[Judged]) -> Result<(), TableError> {
         }
         At::Target(_) | At::Last => Ok(()),
     }
+}
+
+/// Whether the figure called `metric` counts what a run has spent.
+fn is_cost(metric: &str) -> bool {
+    let counts = ["round", "local_steps", "examples_seen"];
+    let starts = ["bytes_", "messages_", "simulated_seconds", "wall_seconds"];
+    counts.contains(&metric) || starts.iter().any(|start| metric.starts_with(start))
 }
 
 fn row(group: &Group<'_>, names: &Names, request: &Request) -> Row {
