@@ -1,10 +1,10 @@
-//! What a table says below its `λ` of overlays that change.
+//! What a table says below its `λ` of overlays that change or fail.
 
 use std::io::{self, Write};
 
 use meshfold_experiment::{PlannedOverlay, RunPlan};
 
-/// Says below a table of `plans` what `λ` stands for where overlays change.
+/// Says below a table of `plans` what `λ` stands for where overlays change or fail.
 ///
 /// # Errors
 /// Those of writing to the terminal.
@@ -12,6 +12,10 @@ pub(crate) fn explain_lambda(plans: &[RunPlan]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for sentence in sentences(plans.iter().filter_map(|plan| plan.overlay.as_deref())) {
         writeln!(out, "{sentence}")?;
+    }
+    let fails = |plan: &RunPlan| plan.overlay.is_some() && !plan.config.failures.0.is_empty();
+    if plans.iter().any(fails) {
+        writeln!(out, "λ is that of the overlay before anything fails")?;
     }
     Ok(())
 }

@@ -26,6 +26,7 @@ pub(crate) mod planned_overlay;
 mod planner;
 pub(crate) mod population;
 pub(crate) mod ramanujan;
+mod rate_warnings;
 mod read_once;
 pub(crate) mod round_graph;
 pub(crate) mod run_plan;

@@ -113,6 +113,10 @@ impl Clients {
                     they hold, their neighbours, the labels that they and their neighbours hold together, and what is left \
                     of a client's own model after ten mixings without training: more where the overlay mixes slowly. A click \
                     on a client, here or in the picture of an overlay, shows more.";
+        let failures = match groups.iter().any(Group::has_failures) {
+            true => " Neighbours and mixing are those of the overlay before anything fails.",
+            false => "",
+        };
         let seed = match (self.runs.as_slice(), first.seed.strip_prefix(", ")) {
             ([_], Some(seed)) => format!(" They are the clients of {seed}."),
             _ => String::new(),
@@ -132,7 +136,7 @@ impl Clients {
         Some(Section {
             id: "worst-clients",
             heading: "The worst clients",
-            lead: format!("{lead}{seed}"),
+            lead: format!("{lead}{failures}{seed}"),
             body,
             charts: Vec::new(),
         })

@@ -108,10 +108,14 @@ fn glance(groups: &[Group<'_>]) -> Section {
     let chart = charts::curve::accuracy(groups);
     let lead = "Mean test accuracy of all clients' models (line) and the band that is chosen above; dotted, if asked \
                 for, the average of all models taken as one.";
+    let of_the_living = match groups.iter().any(Group::has_failures) {
+        true => " Clients that have failed by then do not count.",
+        false => "",
+    };
     Section {
         id: "accuracy",
         heading: "Accuracy",
-        lead: lead.to_owned(),
+        lead: format!("{lead}{of_the_living}"),
         body: chart.element(),
         charts: vec![chart],
     }

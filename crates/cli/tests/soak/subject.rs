@@ -149,10 +149,11 @@ const NETWORKS: [&str; 5] = [
     "{links: {fixed: {bytes_per_second: 1.0e5}}, compute: {seconds_per_step: {uniform: [0.01, 0.03]}}}",
 ];
 
-const QUANTITIES: [&str; 5] = [
+const QUANTITIES: [&str; 6] = [
     "dissimilarity",
     "inexactness",
     "gradient_norm",
+    "mean_model_loss",
     "averaged_iterates",
     "clique_skew",
 ];

@@ -23,7 +23,7 @@ Example:
 pub(crate) struct ChurnArguments {
     /// The YAML file: nodes, rings, latencies and what happens when
     file: PathBuf,
-    /// Override a value of the file, such as events.0.fail.share=0.3; repeatable
+    /// Override a value of the file, such as heartbeat_seconds=2; repeatable
     #[arg(long = "set", value_name = "A.B=C")]
     overrides: Vec<String>,
     /// Write a page with the courses over time

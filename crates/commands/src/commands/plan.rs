@@ -110,6 +110,13 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
             "steps and bytes are those of a round in which nobody fails or falls behind"
         )?;
     }
+    let counts_itself = |plan: &RunPlan| plan.config.algorithm.key() == "own";
+    if plans.iter().any(counts_itself) {
+        writeln!(
+            std::io::stdout().lock(),
+            "bytes of a method of your own are those of one model over each edge in each round: a run counts what the method sends"
+        )?;
+    }
     if let Some(first) = plans.first() {
         let which = if plans.len() > 1 {
             "the first run"

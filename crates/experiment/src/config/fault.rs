@@ -313,7 +313,14 @@ impl ConfigFault {
                 known.join(", ")
             )),
             Self::UnknownKey { key, known, .. } => Some(suggestion(key, known, "keys here")),
-            Self::UnknownChoice { found, known } => Some(suggestion(found, known, "choices")),
+            Self::UnknownChoice { found, known } => {
+                let is_method = known.iter().any(|known| known == "dsgd");
+                let published = match is_method && nearest(found, known.iter().map(String::as_str)).is_none() {
+                    true => "; a method that is published with the Python package is written `{own: {name: choco_sgd}}`: see docs/published.md",
+                    false => "",
+                };
+                Some(format!("{}{published}", suggestion(found, known, "choices")))
+            }
             Self::OneChoice { found, .. } if beside_outside(found).is_some() => {
                 beside_outside(found).map(|schedule| {
                     format!("write `{{{schedule}: {{list: [..], outside: alone}}}}`: `outside` goes beside `list`")
@@ -360,8 +367,8 @@ impl ConfigFault {
                 "it is given as a value in the Python program or the Rust program that makes it: see docs/own.md".to_owned(),
             ),
             Self::NoOwn { kind, known, .. } if known.is_empty() => Some(format!(
-                "such {kind}s are run by the command of the Python package, `python -m meshfold --import my_file.py run ..`, or by a Rust program of \
-                 their author's: see docs/own.md"
+                "{kind}s that are published with the Python package are run by its command, `python -m meshfold run FILE`, and those of your own by \
+                 `python -m meshfold --import my_file.py run FILE` or a Rust program: see docs/published.md and docs/own.md"
             )),
             Self::NoOwn { kind, name, known } => {
                 Some(suggestion(name, known, &format!("{kind}s")))

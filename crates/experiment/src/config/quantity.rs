@@ -11,14 +11,26 @@ use serde::{Deserialize, Serialize};
 #[schemars(rename = "TheoryQuantity")]
 pub enum Quantity {
     /// δ² of DFedRW, Definition 1, at the mean model: the mean over clients alive of `‖∇F_i‖²` over `‖∇f‖²`.
+    ///
+    /// # Interpretation
+    /// `F_i` is the mean loss of client `i` on all its examples, and `f` the plain mean of the `F_i` of the clients alive. Both are without
+    /// weight decay.
     Dissimilarity,
     /// γ of DFedRW, Definition 2: mean and largest `‖∇F_i(w_i^{t+1})‖ / ‖∇F_i(w_i^t)‖` over the clients alive.
     ///
     /// # Interpretation
-    /// `w_i^{t+1}` is the client's model after the whole round, its exchange included.
+    /// `w_i^{t+1}` is the client's model after the whole round, its exchange included. `F_i` is that of `dissimilarity`.
     Inexactness,
     /// `‖∇f‖` at the mean model, and the mean of `‖∇F_i‖` there.
+    ///
+    /// # Interpretation
+    /// `f` and `F_i` are those of `dissimilarity`, without weight decay: a method with weight decay does not bring this norm to zero.
     GradientNorm,
+    /// `f` at the mean model: the loss on the training examples by which theorems judge.
+    ///
+    /// # Interpretation
+    /// `f` is that of `dissimilarity`, without weight decay.
+    MeanModelLoss,
     /// Mean and largest skew of the cliques of the round's overlay, D-Cliques (3).
     ///
     /// # Interpretation
@@ -32,7 +44,8 @@ pub enum Quantity {
     ///
     /// # Interpretation
     /// A round counts once, with the rate of its first step, or `t` as it stands after the round; steps and epochs are
-    /// those that were due.
+    /// those that were due. The models of a round are those after it, so the first models do not count. Accuracy and loss are on the test
+    /// examples.
     AveragedIterates,
     /// Γ of P-FedAvg, Assumption 6: how far the least loss of all is above the mean of the clients' own least losses. Of the
     /// model `linear`, whose least losses are those of least squares, and of `logistic` where the method's `weight_decay`
@@ -74,6 +87,7 @@ impl Quantity {
             Self::Dissimilarity => "dissimilarity",
             Self::Inexactness => "inexactness",
             Self::GradientNorm => "gradient_norm",
+            Self::MeanModelLoss => "mean_model_loss",
             Self::CliqueSkew => "clique_skew",
             Self::AveragedIterates => "averaged_iterates",
             Self::NonIidDegree => "non_iid_degree",

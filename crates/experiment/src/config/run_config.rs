@@ -201,7 +201,8 @@ impl Evaluate {
             Quantity::Inexactness => rows,
             Quantity::Dissimilarity | Quantity::GradientNorm | Quantity::AveragedIterates => 3,
             Quantity::CliqueSkew | Quantity::NonIidDegree => 0,
-            // The mean, the averaged iterates, a row for each client that is judged at once.
+            // The mean, and a row for each client that is judged at once; for bounds the averaged iterates besides.
+            Quantity::MeanModelLoss => 65,
             Quantity::Bound => 68,
         };
         let tuned = self.fine_tune.as_ref();

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// # Interpretation
 /// In the paper a node does not wait for its own messages to leave; messages of several rounds would then share a link, each at its full
 /// bandwidth. A client that takes no part in a round does not begin the next one before the first of the others has ended this one.
-/// `simulated_seconds` is the time at which the last node has done the round. Walks (DFedRW) wait for nobody in any case, and the local
+/// `simulated_seconds` is the time at which the last node has done the round. The local steps of walks (DFedRW) wait for nobody in any case, and the local
 /// barrier is not for them, nor for stragglers with a deadline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

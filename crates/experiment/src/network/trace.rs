@@ -40,12 +40,8 @@ use crate::files::sha256::sha256;
 /// P-FedAvg (Liu et al.), section VII-A, takes the bandwidth between a server and its clients from the 4G/LTE logs of
 /// van der Hooft et al. (2016). A line of such a log holds milliseconds since the epoch, milliseconds since the start,
 /// latitude, longitude, and the bytes and milliseconds since the line before: the rate belongs to the time *before* the line.
-/// One log becomes the bandwidth of node 0 by
-///
-/// ```text
-/// awk -v node=0 'NR == 1 { start = $2 - $6; print "node,seconds,bytes_per_second" }
-///                { printf "%d,%.3f,%.0f\n", node, ($2 - $6 - start) / 1000, 1000 * $5 / $6 }' report.log
-/// ```
+/// One log becomes the bandwidth of node 0 by `awk -v node=0 'NR == 1 { start = $2 - $6; print "node,seconds,bytes_per_second" }
+/// { printf "%d,%.3f,%.0f\n", node, ($2 - $6 - start) / 1000, 1000 * $5 / $6 }' report.log`.
 ///
 /// # Interpretation
 /// After its last row, which lasts as long as the row before it, a trace begins anew; a single row lasts for ever. A

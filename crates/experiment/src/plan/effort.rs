@@ -159,7 +159,9 @@ impl Workload<'_> {
         // The mean of the models is judged on the test examples as well.
         let mean = evaluate.most_examples(self.tests) as f64;
         let bound = evaluate.theory.contains(&Quantity::Bound);
-        let passes = f64::from(u8::from(evaluate.judges_shards()) + u8::from(bound));
+        let of_mean = evaluate.theory.contains(&Quantity::MeanModelLoss);
+        let passes = [evaluate.judges_shards(), bound, of_mean];
+        let passes = passes.into_iter().filter(|passes| *passes).count() as f64;
         // What is left of a client's examples is the share 1 − s.
         let local = |share: f64| share / (1.0 - share);
         let judged = f64::from(1 + u8::from(evaluate.fine_tune.is_some()));

@@ -31,6 +31,7 @@ use crate::plan::planned_data::{
 use crate::plan::planned_model::Networks;
 use crate::plan::planned_overlay::{Overlays, PlannedOverlay};
 use crate::plan::population::{self, Population, Populations};
+use crate::plan::rate_warnings;
 use crate::plan::run_plan::RunPlan;
 use crate::plan::stability;
 use crate::plan::start_models;
@@ -352,6 +353,7 @@ impl<'a> Planner<'a> {
         warnings.extend(failure_checks::warnings(config, clients, overlay));
         let outline = &learning.dataset.outline;
         warnings.extend(value_warnings::of(config, clients, outline, overlay));
+        warnings.extend(rate_warnings::of(config, &learning.population.setting));
         if run.leaves_overlay_out {
             let method = config.algorithm.name();
             warnings.push(format!(

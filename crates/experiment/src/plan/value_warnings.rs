@@ -34,9 +34,22 @@ pub(super) fn of(
                 .to_owned(),
         );
     }
+    warnings.extend(of_own_clock(config));
     warnings.extend(of_clients_alone(config));
     warnings.extend(of_late_clients(config));
     warnings
+}
+
+/// A network for a method whose clients do not go in rounds.
+fn of_own_clock(config: &RunConfig) -> Option<String> {
+    let has_both = config.network.is_some() && config.algorithm.profile().has_own_clock;
+    has_both.then(|| {
+        format!(
+            "`simulated_seconds` are those of clients that wait for each other in each round; {} has a time of its own, `own.seconds`, which \
+             `network` does not change: leave `network` out",
+            config.algorithm.name()
+        )
+    })
 }
 
 /// Warnings about the overlay and the weights on it.

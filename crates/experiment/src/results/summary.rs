@@ -110,8 +110,17 @@ pub struct Milestone {
     pub round: usize,
     /// Training examples seen.
     pub examples_seen: u64,
+    /// Local steps of all rows; absent from summaries of earlier versions, as the next two are.
+    #[serde(default)]
+    pub local_steps: u64,
     /// Bytes sent.
     pub bytes_total: u64,
+    /// Sum over rounds of the most bytes that a node sent and received.
+    #[serde(default)]
+    pub bytes_busiest_node: u64,
+    /// Messages sent.
+    #[serde(default)]
+    pub messages_total: u64,
     /// Simulated seconds, where a network is described.
     pub simulated_seconds: Option<f64>,
     /// Seconds that this program has worked.
@@ -136,7 +145,10 @@ impl Milestone {
         Self {
             round: record.round,
             examples_seen: record.examples_seen,
+            local_steps: record.local_steps,
             bytes_total: record.bytes_total,
+            bytes_busiest_node: record.bytes_busiest_node,
+            messages_total: record.messages_total,
             simulated_seconds: record.simulated_seconds,
             wall_seconds: record.wall_seconds,
             test_accuracy: record.test_accuracy,

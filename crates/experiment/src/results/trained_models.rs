@@ -22,8 +22,10 @@ pub struct TrainedModels {
     pub run: String,
     /// Rounds done.
     pub round: usize,
-    /// `[R, P]`: a row for each row of `clients.parquet`, in the same order.
+    /// `[R, P]`: row `i` is row `i` of `clients.parquet`.
     pub models: Stack,
+    /// Whether each row was alive in that round, `[R]`.
+    pub alive: Vec<bool>,
 }
 
 /// Why the models of a run cannot be had.
@@ -101,22 +103,26 @@ impl TrainedModels {
         Ok(Self {
             run,
             round: checkpoint.saved.round,
+            alive: match checkpoint.saved.alive {
+                alive if alive.len() == rows => alive,
+                _ => vec![true; rows],
+            },
             models,
         })
     }
 
-    /// The mean of all models, as a stack of one row.
+    /// The mean of the models that were alive, as a stack of one row: that of `mean_model_accuracy`.
     #[must_use]
     pub fn mean(self) -> Self {
-        let everyone = vec![true; self.models.rows()];
         Self {
-            models: self.models.mean_row(&everyone),
+            models: self.models.mean_row(&self.alive),
+            alive: vec![true],
             ..self
         }
     }
 
-    /// Writes a safetensors file with a tensor `[R, inputs, outputs]` for each parameter, under its name. Its metadata tell the run and the
-    /// round. An older file is replaced when the new one is complete.
+    /// Writes a safetensors file with a tensor `[R, inputs, outputs]` for each parameter, under its name. Its metadata tell the run, the
+    /// round, and in `failed` the rows that were not alive, if any were not. An older file is replaced when the new one is complete.
     ///
     /// # Errors
     /// What the system says.
@@ -127,10 +133,15 @@ impl TrainedModels {
         let file = temporary(folder.unwrap_or(Path::new(".")))?;
         let blocks = self.models.layout().blocks().iter();
         let tensors = blocks.map(|block| (&block.name, Tensor::new(block, &self.models)));
-        let about = HashMap::from([
+        let mut about = HashMap::from([
             ("run".to_owned(), self.run.clone()),
             ("round".to_owned(), self.round.to_string()),
         ]);
+        let failed = (0..).zip(&self.alive).filter(|(_, alive)| !**alive);
+        let failed: Vec<String> = failed.map(|(row, _): (usize, _)| row.to_string()).collect();
+        if !failed.is_empty() {
+            about.insert("failed".to_owned(), failed.join(","));
+        }
         let written = serialize_to_file(tensors, Some(about), file.path());
         written.map_err(|error| match error {
             safetensors::SafeTensorError::IoError(error) => plain_write_error(error),

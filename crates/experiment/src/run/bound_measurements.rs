@@ -100,19 +100,29 @@ impl BoundMeasurements {
 
     /// `Σ_j q_j f_j` of a model `[1, P]`, weight decay included.
     fn loss(&self, learner: &mut Learner, model: &Stack) -> Result<f64, EngineError> {
-        let mut loss = 0.5 * self.decay * model.squared_row_norms()[0];
-        for some in self.clients.chunks(ROWS) {
-            let copies = model.gather(&vec![0; some.len()])?;
-            let clients: Vec<u32> = some.iter().map(|(client, _)| *client).collect();
-            let scores = learner.evaluate(&copies, Split::Shards(&clients), None)?;
-            let shares = some.iter().map(|(_, share)| share);
-            loss += shares
-                .zip(scores)
-                .map(|(share, score)| share * score.loss)
-                .sum::<f64>();
-        }
-        Ok(loss)
+        let decay = 0.5 * self.decay * model.squared_row_norms()[0];
+        Ok(decay + loss_of(learner, model, &self.clients)?)
     }
+}
+
+/// `Σ_j q_j f_j` of a model `[1, P]`, for pairs of a client `j` and its share `q_j`. All ranks of the run call it.
+pub(super) fn loss_of(
+    learner: &mut Learner,
+    model: &Stack,
+    clients: &[(u32, f64)],
+) -> Result<f64, EngineError> {
+    let mut loss = 0.0;
+    for some in clients.chunks(ROWS) {
+        let copies = model.gather(&vec![0; some.len()])?;
+        let clients: Vec<u32> = some.iter().map(|(client, _)| *client).collect();
+        let scores = learner.evaluate(&copies, Split::Shards(&clients), None)?;
+        let shares = some.iter().map(|(_, share)| share);
+        loss += shares
+            .zip(scores)
+            .map(|(share, score)| share * score.loss)
+            .sum::<f64>();
+    }
+    Ok(loss)
 }
 
 /// Every row of logistic models as `[C, d + 1]`, the biases last.

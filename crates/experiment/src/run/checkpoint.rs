@@ -44,6 +44,9 @@ pub(crate) struct Saved {
     /// The parameters of a model in the order in which they lie in a row. Nothing resumes from them: they are for readers of the models.
     #[serde(default)]
     pub(crate) parameters: Vec<SavedParameter>,
+    /// Whether each row of the models is alive, `[R]`; empty if all are. Nothing resumes from it: it is for readers of the models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) alive: Vec<bool>,
 }
 
 /// The name and the shape of a matrix of parameters.
@@ -311,6 +314,7 @@ mod tests {
             numbers: BTreeMap::new(),
             iterates: IterateWeights::default(),
             parameters: Vec::new(),
+            alive: Vec::new(),
         }
     }
 

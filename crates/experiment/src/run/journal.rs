@@ -268,6 +268,7 @@ impl<'a> Journal<'a> {
             numbers: state.numbers(),
             iterates: *state.theory().weights(),
             parameters: SavedParameter::all(state.layout()),
+            alive: state.rows_alive(),
         };
         self.checkpoint.save(&saved, &state.stacks())?;
         self.saved = Some(round);

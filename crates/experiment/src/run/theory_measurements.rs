@@ -12,7 +12,7 @@ use crate::non_iid_degree::non_iid_degree;
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::Measurements;
 use crate::results::run_error::RunError;
-use crate::run::bound_measurements::BoundMeasurements;
+use crate::run::bound_measurements::{BoundMeasurements, loss_of};
 
 /// The name of the averaged model in a checkpoint.
 pub(crate) const AVERAGED: &str = "averaged_iterates";
@@ -133,6 +133,15 @@ impl TheoryMeasurements {
         if at_mean {
             self.at_mean(learner, deployed, own.alive, &mut found)?;
         }
+        if self.asks(Quantity::MeanModelLoss) {
+            let mean = deployed.models.mean_row(deployed.alive);
+            let clients = living(own.alive);
+            let share = 1.0 / clients.len().max(1) as f64;
+            let shares: Vec<(u32, f64)> =
+                clients.into_iter().map(|client| (client, share)).collect();
+            let loss = loss_of(learner, &mean, &shares)?;
+            found.insert(Quantity::MeanModelLoss.name().to_owned(), loss);
+        }
         if let Some(before) = self.before.take()
             && kind == RowKind::Client
         {
@@ -178,11 +187,7 @@ impl TheoryMeasurements {
         found: &mut Measurements,
     ) -> Result<(), EngineError> {
         let mean = deployed.models.mean_row(deployed.alive);
-        let clients: Vec<u32> = (0..)
-            .zip(alive)
-            .filter(|(_, alive)| **alive)
-            .map(|(client, _)| client)
-            .collect();
+        let clients = living(alive);
         let share = 1.0 / clients.len().max(1) as f32;
         let mut whole = Stack::zeros(mean.device(), mean.layout(), 1);
         let mut squares = Vec::with_capacity(clients.len());
@@ -232,6 +237,12 @@ impl TheoryMeasurements {
     fn asks(&self, quantity: Quantity) -> bool {
         self.asked.contains(&quantity)
     }
+}
+
+/// The clients that are alive.
+fn living(alive: &[bool]) -> Vec<u32> {
+    let clients = (0..).zip(alive).filter(|(_, alive)| **alive);
+    clients.map(|(client, _)| client).collect()
 }
 
 /// `‖∇F_i(w_i)‖²` of every client's row on its own shard, `[N]`.

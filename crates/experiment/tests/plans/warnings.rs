@@ -392,3 +392,59 @@ fn figures_of_models_that_no_client_holds_are_said_not_to_be_recorded() {
     assert_eq!(warnings, [of("`theory: inexactness`"), of("`train`")]);
     assert!(one(&format!("{YAML}{asked}")).warnings.is_empty());
 }
+
+#[test]
+fn what_a_run_never_sees_of_its_learning_rate_is_warned_of() {
+    let warnings = |rate: &str, rounds: usize| {
+        let yaml = YAML
+            .replace("learning_rate: 0.05", &format!("learning_rate: {rate}"))
+            .replace("rounds: 5", &format!("rounds: {rounds}"));
+        one(&yaml).warnings
+    };
+    for (rate, warning) in [
+        (
+            "{milestones: {initial: 0.1, factor: 0.5, at: [50, 100]}}",
+            "the learning rate stays at its first value: the first milestone is 50, and the run has 50 rounds",
+        ),
+        (
+            "{step: {initial: 0.1, factor: 0.5, every: 60}}",
+            "the learning rate stays at its first value: `every` is 60, and the run has 50 rounds",
+        ),
+        (
+            "{cosine: {initial: 0.1, length: 51}}",
+            "the learning rate does not come down to its last value: `length` is 51, and the run has 50 rounds",
+        ),
+        (
+            "{constant: {rate: 0.1, warmup: 50}}",
+            "the learning rate never gets as high as its formula: `warmup` is 50, and the run has 50 rounds",
+        ),
+    ] {
+        assert_eq!(warnings(rate, 50), [warning], "{rate}");
+        assert_eq!(warnings(rate, 61), [""; 0], "{rate}");
+    }
+    let per_step = "{milestones: {initial: 0.1, factor: 0.5, at: [50], per: step}}";
+    assert_eq!(warnings(per_step, 50), [""; 0]);
+    let restarts = "{milestones: {initial: 0.1, factor: 0.5, at: [50], per: step, restart: round}}";
+    assert_eq!(warnings(restarts, 5), [""; 0]);
+}
+
+#[test]
+fn momentum_that_begins_anew_before_every_step_is_warned_of() {
+    let warnings = |method: &str, steps: u32| {
+        let method = format!(
+            "algorithm: {{{method}: {{local: {{steps: {steps}}}, batch_size: 20, learning_rate: 0.1, momentum: 0.5}}}}"
+        );
+        let kept = YAML.lines().filter(|line| !line.starts_with("algorithm"));
+        one(&kept.chain([method.as_str()]).collect::<Vec<_>>().join("\n")).warnings
+    };
+    for method in ["dfedavgm", "push_sum"] {
+        assert_eq!(
+            warnings(method, 1),
+            [format!(
+                "`momentum` has no effect: {method} begins it anew in each round, and a round has one local step"
+            )]
+        );
+        assert_eq!(warnings(method, 2), [""; 0], "{method}");
+    }
+    assert_eq!(warnings("dsgd", 1), [""; 0]);
+}

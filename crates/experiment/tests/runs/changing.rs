@@ -273,7 +273,7 @@ fn a_local_barrier_is_refused_where_nothing_tells_who_waits() {
 
 #[test]
 fn quantities_of_the_bounds_are_recorded_where_asked_for() {
-    let asked = "evaluate.theory=[dissimilarity, gradient_norm, inexactness, averaged_iterates]";
+    let asked = "evaluate.theory=[dissimilarity, gradient_norm, mean_model_loss, inexactness, averaged_iterates]";
     let (recorded, _) = finished(&[DSGD, asked]);
     let last = &recorded.last().unwrap().theory;
     let keys: Vec<&str> = last.keys().map(String::as_str).collect();
@@ -285,6 +285,7 @@ fn quantities_of_the_bounds_are_recorded_where_asked_for() {
         "inexactness",
         "inexactness_max",
         "local_gradient_norm",
+        "mean_model_loss",
     ];
     assert_eq!(keys, expected);
     // One client with all data is as similar to all as can be.
@@ -299,6 +300,20 @@ fn quantities_of_the_bounds_are_recorded_where_asked_for() {
     // To measure changes nothing.
     let accuracy = |records: &[Record]| records.last().unwrap().test_loss;
     assert_eq!(accuracy(&plain), accuracy(&recorded));
+}
+
+#[test]
+fn the_loss_of_the_mean_model_is_that_of_all_where_all_agree() {
+    let judged = "evaluate={train: true, theory: [mean_model_loss]}";
+    let (recorded, _case) = finished(&[DSGD, "topology=complete", judged]);
+    for record in &recorded {
+        let own = record.train_shard_loss.unwrap().mean;
+        let loss = record.theory["mean_model_loss"];
+        assert!((loss - own).abs() < 1e-5, "{loss} {own}");
+    }
+    let (apart, _case) = finished(&[DSGD, judged]);
+    let last = apart.last().unwrap();
+    assert!(last.theory["mean_model_loss"] > last.train_shard_loss.unwrap().mean);
 }
 
 /// D-Cliques, Section IV: gradients and models over both directions of every edge. Ours go where they are used.

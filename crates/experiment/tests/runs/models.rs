@@ -175,3 +175,17 @@ fn files_that_do_not_fit_are_refused_where_they_are_named() {
         assert!(found.contains(needed), "{needed} is not in {found}");
     }
 }
+
+#[test]
+fn the_mean_of_models_leaves_out_clients_that_have_failed() {
+    let failures = "failures=[{clients: {list: [1, 4]}, from_round: 3}]";
+    let (_case, models, file) = trained(&[failures]);
+    assert_eq!(models.alive, [true, false, true, true, false, true]);
+    let (_, metadata) = SafeTensors::read_metadata(&fs::read(file).unwrap()).unwrap();
+    assert_eq!(metadata.metadata().clone().unwrap()["failed"], "1,4");
+    let width = models.models.layout().width();
+    let rows = models.models.to_host();
+    let first: f32 = [0, 2, 3, 5].iter().map(|row| rows[row * width]).sum();
+    let mean = models.mean().models.to_host()[0];
+    assert!((mean - first / 4.0).abs() < 1e-6, "{mean}");
+}

@@ -1,8 +1,8 @@
-//! What the table's figures of overlays that change stand for.
+//! What the table's figures of overlays that change, or lose clients and edges, stand for.
 
 use crate::runs::group::Group;
 
-/// Sentences about the groups whose overlays change, each after a space; empty where none does. Plain text.
+/// Sentences about the groups whose overlays change or fail, each after a space; empty where none does. Plain text.
 pub(super) fn sentences(groups: &[Group<'_>]) -> String {
     let any = |holds: fn(&Group<'_>) -> bool| groups.iter().any(holds);
     let known = [
@@ -22,6 +22,10 @@ pub(super) fn sentences(groups: &[Group<'_>]) -> String {
         (
             any(|group| group.overlay_changes()),
             " Of overlays that change, degrees are those of round 1.",
+        ),
+        (
+            any(|group| group.has_failures()),
+            " λ and degrees are those of the overlay before anything fails. Accuracies are those of the clients alive at the evaluation.",
         ),
     ];
     let said = known.into_iter().filter(|(holds, _)| *holds);

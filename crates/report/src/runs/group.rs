@@ -113,6 +113,15 @@ impl<'a> Group<'a> {
         self.runs.iter().any(|run| run.overlay_changes)
     }
 
+    /// Whether clients, servers or edges fail in any run.
+    pub(crate) fn has_failures(&self) -> bool {
+        let fails = |run: &&RecordedRun| {
+            let failures = run.settings.get("failures").as_array();
+            failures.is_some_and(|failures| !failures.is_empty())
+        };
+        self.runs.iter().any(fails)
+    }
+
     /// Smallest and largest mean degree of the runs' overlays.
     pub(crate) fn degree(&self) -> Option<(f64, f64)> {
         self.range(|run| Some(run.overlay_summary.as_ref()?.degree.mean))

@@ -18,7 +18,7 @@ const MOST_NODES: usize = 10_000;
 /// EquiTopo's overlays of one neighbour a round, which mix at a rate that does not depend on N: OD-EquiDyn if `directed`, else
 /// OU-EquiDyn. They bring weights of their own, which are doubly stochastic.
 ///
-/// Each round draws a shift a from `1..N`. Directed, every node hears the one a places further on, with the weights
+/// Each round draws a shift a from 1 to N − 1. Directed, every node hears the one a places further on, with the weights
 /// `(1 − η) I + η A` and `A = (N − 1)/N P + 1/N I`. Undirected, a start s is drawn, too; from s on, each node i that is still free is paired
 /// with node `i + a` if that is free, and the two of a pair give each other `η (N − 1)/N`.
 ///

@@ -15,7 +15,7 @@ const MOST_LINKS: usize = 1_000_000;
 /// EquiTopo's fixed overlays, which mix at a rate that hardly depends on N: D-EquiStatic if `directed`, else U-EquiStatic. They
 /// bring weights of their own, which are doubly stochastic.
 ///
-/// M shifts are drawn uniformly from `1..N`, with replacement. For each shift a node hears the one so many places further on, with the
+/// M shifts are drawn uniformly from 1 to N − 1, with replacement. For each shift a node hears the one so many places further on, with the
 /// matrix `A = (N − 1)/N P + 1/N I`. W is the mean of the M matrices A, and undirected that of all `(A + Aᵀ)/2`. So a node hears at most
 /// M others, and undirected 2 M. The expected W is the mean matrix J, and `E‖(W − J) x‖² = (N − 2)/(N M) ‖x − J x‖²` if
 /// directed.

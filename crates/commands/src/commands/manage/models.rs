@@ -23,7 +23,7 @@ pub(super) struct ModelsArguments {
     /// folder]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write the mean of all models alone, as one row
+    /// Write the mean of the models alone, as one row; without clients that were not alive in the last round
     #[arg(long)]
     mean: bool,
     /// Where ids are looked up

@@ -41,9 +41,14 @@ pub(super) fn write(plans: &[RunPlan], rounds: usize, file: &Path) -> Result<(),
     }
     out.flush().map_err(failed)?;
     let [runs, edges] = [runs, edges].map(count);
+    let longest = plans.iter().map(|plan| plan.config.rounds).max();
+    let ends = longest.filter(|longest| *longest < rounds);
+    let ends = ends.map_or_else(String::new, |longest| {
+        format!(", which have {longest} rounds")
+    });
     writeln!(
         io::stdout().lock(),
-        "{}: {edges} messages of {runs} runs",
+        "{}: {edges} messages of {runs} runs{ends}",
         file.display()
     )?;
     Ok(())

@@ -8,6 +8,7 @@ use super::RunState;
 use crate::network::{Clock, SimulatedTime};
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::{MODELS, Saved, VerifiedCheckpoint};
+use crate::run::evaluation::alive_rows;
 use crate::run::ranks::Step;
 use crate::run::stopwatch::Worked;
 use crate::run::theory_measurements::AVERAGED;
@@ -24,6 +25,15 @@ impl RunState<'_> {
         let own = self.algorithm.numbers().into_iter();
         own.map(|(name, numbers)| (name.to_owned(), numbers))
             .collect()
+    }
+
+    /// Whether each row of the models is alive, `[R]`; empty if all are.
+    pub(crate) fn rows_alive(&self) -> Vec<bool> {
+        let rows = alive_rows(self.judge.kind, &self.models, &self.alive);
+        match rows.contains(&false) {
+            true => rows,
+            false => Vec::new(),
+        }
     }
 
     /// The stacks that a checkpoint holds, by name.
