@@ -2,6 +2,7 @@
 
 use meshfold_experiment::results::RecordedRun;
 use meshfold_figure::{Axis, Bar, Figure, Legend, Panel, Point, Scale, Size, Style, Unit, columns};
+use meshfold_statistics::Estimate;
 
 use crate::at::At;
 use crate::panels::{Panels, title};
@@ -17,16 +18,9 @@ const BAR: f64 = 0.9;
 const LEAST: f64 = 3.0;
 
 impl Plot {
-    /// Draws a bar for each setting that `request` tells apart: the mean over its runs where `at` says, with its 95 % interval.
-    pub(crate) fn of_bars(
-        runs: &[RecordedRun],
-        request: &PlotRequest,
-        at: &At,
-    ) -> Result<Self, PlotError> {
-        if matches!(at, At::Target(_)) {
-            return Err(PlotError::Target);
-        }
-        let table = Table::of(runs, table_request(request, at))?;
+    /// Draws a bar for each setting that `request` tells apart: the mean over its runs where they are judged, with its 95 % interval.
+    pub(crate) fn of_bars(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
+        let table = Table::of(runs, table_request(request, request.place()?))?;
         let (by, wording) = (&request.curves.by, &table.wording);
         let keys: Vec<Vec<String>> = table.rows.iter().map(|row| row.keys.clone()).collect();
         let panels = Panels::of(&keys, request, wording)?;
@@ -40,7 +34,7 @@ impl Plot {
         let put = |panel: &mut Panel, bar: Option<Bar>| panel.bars.extend(bar);
         let mut notes: Vec<String> = groups.legend.iter().filter_map(repeats).collect();
         notes.extend(panels.note(request));
-        notes.extend(bare(&table));
+        notes.extend(bare(&table, "bar"));
         let size = page(request, panels.count())?;
         groups.expect_room(request, panels.count(), size)?;
         let figure = Figure {
@@ -52,6 +46,7 @@ impl Plot {
                 scale: Scale::Linear,
                 limits: None,
                 names: groups.names.clone(),
+                values: Vec::new(),
             },
             y: vertical(request, wording, table.loss)?,
             panels: panels.filled(bars.collect(), put),
@@ -67,7 +62,7 @@ impl Plot {
 }
 
 /// The table with a row for each bar.
-fn table_request(request: &PlotRequest, at: &At) -> Request {
+pub(crate) fn table_request(request: &PlotRequest, at: At) -> Request {
     let curves = &request.curves;
     Request {
         by: curves.by.clone(),
@@ -75,7 +70,7 @@ fn table_request(request: &PlotRequest, at: &At) -> Request {
         over: curves.over.clone(),
         best: curves.best.clone(),
         on: curves.on.clone(),
-        at: at.clone(),
+        at,
         metric: curves.y.clone(),
         words: curves.words.clone(),
         ..Request::over_seeds()
@@ -147,17 +142,23 @@ impl Groups {
         let is_own = |member: &Vec<String>| member.join(", ") == others;
         let member = self.members.iter().position(is_own)?;
         let share = GROUP / self.members.len() as f64;
-        let interval = estimate.interval;
+        let middle = group as f64 - 0.5 * GROUP + (member as f64 + 0.5) * share;
         Some(Bar {
             style: self.styles[place],
             width: BAR * share,
-            end: Point {
-                x: group as f64 - 0.5 * GROUP + (member as f64 + 0.5) * share,
-                y: estimate.mean,
-                low: interval.map_or(estimate.mean, |interval| interval.low),
-                high: interval.map_or(estimate.mean, |interval| interval.high),
-            },
+            end: mean_at(middle, &estimate),
         })
+    }
+}
+
+/// A mean at the place `x` of the horizontal axis, with its interval.
+pub(crate) fn mean_at(x: f64, estimate: &Estimate) -> Point {
+    let (y, interval) = (estimate.mean, estimate.interval);
+    Point {
+        x,
+        y,
+        low: interval.map_or(y, |interval| interval.low),
+        high: interval.map_or(y, |interval| interval.high),
     }
 }
 
@@ -172,14 +173,14 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// Says that bars have no error bars, if some have none.
-fn bare(table: &Table) -> Option<String> {
+/// Says that bars, or whatever is `drawn` for the rows, have no error bars, if some have none.
+pub(crate) fn bare(table: &Table, drawn: &str) -> Option<String> {
     let is_bare = |row: &Row| match row.outcome {
         Outcome::Figure(Some(estimate)) => estimate.interval.is_none(),
         Outcome::Figure(None) | Outcome::Target(_) => false,
     };
     let over = table.wording.name(&table.request.over);
-    let text = format!("a bar of one {over} has no interval and is drawn without an error bar");
+    let text = format!("a {drawn} of one {over} has no interval and is drawn without an error bar");
     table.rows.iter().any(is_bare).then_some(text)
 }
 
@@ -204,7 +205,7 @@ mod tests {
         assert_eq!([middle(0), middle(1), middle(2)], [-2, 2, 12]);
         assert_eq!(bar(1).style, bar(2).style);
         assert_eq!((bar(0).end.low, bar(0).end.y), (0.5, 0.5));
-        assert!(bare(&table).unwrap().contains("a bar of one seed"));
+        assert!(bare(&table, "bar").unwrap().contains("a bar of one seed"));
     }
 
     #[test]

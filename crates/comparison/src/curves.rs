@@ -15,6 +15,7 @@ use crate::naming::{Known, Naming, Wording};
 use crate::notes::{missing, of_other_data};
 use crate::only::{Chosen, Only};
 use crate::series::{Band, Sample, Series};
+use crate::setting_axis::numbers;
 
 /// Which curves to draw. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
 #[derive(Clone, Debug)]
@@ -151,9 +152,11 @@ impl Curves {
 /// Requires that one of `runs` measured `x`.
 fn expect_progress(x: &Horizontal, runs: &[Judged]) -> Result<(), TableError> {
     expect_figure(x.figure(), runs).map_err(|error| match error {
-        TableError::UnknownFigure { written, known, .. } => {
-            TableError::UnknownProgress { written, known }
-        }
+        TableError::UnknownFigure { written, known, .. } => TableError::UnknownProgress {
+            written,
+            known,
+            settings: numbers(runs),
+        },
         other => other,
     })
 }

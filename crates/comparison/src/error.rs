@@ -74,17 +74,46 @@ pub enum TableError {
         /// What was to be named.
         written: String,
     },
-    /// What curves are to be drawn over is no figure.
+    /// What curves are to be drawn over is neither a figure nor a setting.
     #[error(
-        "--x {written}: needed {}, or a figure that never decreases along a run, of: {}",
+        "--x {written}{}: needed {}, or a figure that never decreases along a run, of: {}; or a setting whose values are numbers, of: {}",
+        meant(written, known.iter().chain(settings)),
         measures(),
-        list(known)
+        list(known),
+        list(settings)
     )]
     UnknownProgress {
         /// What was asked for.
         written: String,
         /// The figures that the runs recorded.
         known: Vec<String>,
+        /// The settings in which the runs differ by numbers.
+        settings: Vec<String>,
+    },
+    /// A figure is to be drawn over a setting whose values are no numbers.
+    #[error(
+        "--x {written}: its values are to be numbers, and they are {}; draw them by --bars, with {written} first in --by",
+        list(found)
+    )]
+    NoNumbersIn {
+        /// The setting.
+        written: String,
+        /// Its values.
+        found: Vec<String>,
+    },
+    /// A figure is to be drawn over a setting that none of the chosen runs has.
+    #[error("--x {written}: no run that is to be drawn has this setting")]
+    NoneHas {
+        /// The setting.
+        written: String,
+    },
+    /// A figure is to be drawn over a setting that tells its curves apart.
+    #[error("--x {written}: leave `{by}` out of --by, as each curve goes over its values")]
+    AcrossItself {
+        /// The setting.
+        written: String,
+        /// What it is called in `by`.
+        by: String,
     },
     /// Curves are to be drawn over a figure that does not say how far a run is.
     #[error(

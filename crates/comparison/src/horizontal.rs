@@ -11,19 +11,20 @@ use crate::grouping::Group;
 use crate::judged::Judged;
 use crate::name::Name;
 
-/// What measures how far a run is.
+/// What measures how far a run is, or what else curves go over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Horizontal {
     /// One of the measures that every figure may be drawn over.
     Progress(Progress),
-    /// A figure of `metrics.jsonl` that does not decrease along a run, such as `wall_seconds`.
+    /// A figure of `metrics.jsonl` that does not decrease along a run, such as `wall_seconds`. In a [`Plot`](crate::Plot) also a setting
+    /// whose values are numbers, if no figure is called so.
     Figure(String),
 }
 
 impl FromStr for Horizontal {
     type Err = Infallible;
 
-    /// Reads `bytes`, `bytes_total`, `own.seconds`: what is no measure of progress is a figure.
+    /// Reads `bytes`, `bytes_total`, `own.seconds`: what is no measure of progress is a figure or a setting.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let mut all = Progress::ALL.into_iter();
         let way = all.find(|way| way.name() == text || way.figure() == text);

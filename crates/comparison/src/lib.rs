@@ -1,8 +1,8 @@
 //! Tables that compare runs: one row for each setting, with what its seeds say of it.
 //!
 //! [`Table::of`] groups recorded runs by the settings in a [`Request`] and estimates a figure of each group.
-//! [`Curves::of`] follows a figure over the progress of each group, and [`Plot::of`] draws that. [`Grid`] is a table in words, which [`latex()`] and
-//! [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
+//! [`Curves::of`] follows a figure over the progress of each group, and [`Plot::of`] draws that, or the figure over a setting.
+//! [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
 mod across;
 mod at;
@@ -32,12 +32,14 @@ mod name;
 mod naming;
 mod notes;
 mod only;
+mod over_setting;
 mod panels;
 mod parquet_table;
 mod plot;
 mod records;
 mod request;
 mod series;
+mod setting_axis;
 mod settings_columns;
 mod several;
 mod table;

@@ -1,6 +1,6 @@
 //! The panels of a figure: the values of a setting side by side.
 
-use meshfold_figure::Panel;
+use meshfold_figure::{Legend, Panel, Style};
 
 use crate::error::TableError;
 use crate::fields::ABSENT;
@@ -83,6 +83,21 @@ impl Panels {
             values.remove(column);
         }
         values
+    }
+
+    /// The legends of curves, and the style of each: `drawn` are their values of the settings of `by`, in the first places, and `all`
+    /// those of all runs.
+    pub(crate) fn looks(
+        &self,
+        request: &PlotRequest,
+        wording: &Wording,
+        [all, drawn]: [&[Vec<String>]; 2],
+    ) -> (Vec<Legend>, Vec<Style>) {
+        let by = &request.curves.by;
+        let words = |keys: &Vec<String>| self.without(wording.values(by, keys));
+        let [all, drawn] = [all, drawn].map(|keys| keys.iter().map(words).collect::<Vec<_>>());
+        let titles = self.without(by.iter().map(|name| title(name, wording)).collect());
+        Legend::among(&titles, &all, &drawn)
     }
 
     /// Says that something stands in all panels, if it does.

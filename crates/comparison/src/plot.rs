@@ -11,16 +11,19 @@ use crate::error::TableError;
 use crate::figure_words::{of_figure, of_progress};
 use crate::loss::Loss;
 use crate::naming::Wording;
-use crate::panels::{Panels, title};
+use crate::panels::Panels;
+use crate::setting_axis::setting;
 
 /// What a plot is to show, and how.
 #[derive(Clone, Debug)]
 pub struct PlotRequest {
     /// Which curves.
     pub curves: CurveRequest,
-    /// Where runs are judged, if the figure is to show bars and no curves: a group for each value of the first setting of `by`, and a bar
-    /// for each of the others.
-    pub bars: Option<At>,
+    /// Whether the figure is to show bars and no curves: a group for each value of the first setting of `by`, and a bar for each of the
+    /// others.
+    pub bars: bool,
+    /// Where bars, and points over a setting, judge a run; at the last evaluation if absent.
+    pub at: Option<At>,
     /// The setting whose values have a panel each.
     pub panels: Option<String>,
     /// Width of the page in millimetres; a column of a paper has about 85.
@@ -39,8 +42,8 @@ pub struct PlotRequest {
 /// How an axis is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AxisRequest {
-    /// Whether it is logarithmic.
-    pub is_logarithmic: bool,
+    /// How its numbers are spaced. If absent, evenly, and over a setting whose values differ much by their logarithms.
+    pub scale: Option<Scale>,
     /// Where it begins and ends, the smaller number first; where the curves do if absent. Accuracies are fractions.
     pub limits: Option<[f64; 2]>,
 }
@@ -90,11 +93,27 @@ pub enum PlotError {
         /// The width of the page in millimetres.
         width: f64,
     },
-    /// Bars are asked for where runs reach a target, which has no figure.
+    /// Bars, or points over a setting, are asked for where runs reach a target, which has no figure.
     #[error(
-        "bars show a figure at a place: found target=, needed round=, steps=, examples=, bytes= or seconds="
+        "bars and points over a setting show a figure at a place: found target=, needed round=, steps=, examples=, bytes= or seconds="
     )]
     Target,
+    /// A place is asked for in a figure of curves, which go over all places.
+    #[error(
+        "--at {at}: curves show the runs as a whole; it goes with --bars, and with --x and a setting"
+    )]
+    PlaceOfCurves {
+        /// The place.
+        at: At,
+    },
+    /// The spread of the clients is asked for around points over a setting.
+    #[error(
+        "--band {band}: over a setting there are 95 % intervals of the means; needed interval or none"
+    )]
+    Band {
+        /// What was asked for.
+        band: &'static str,
+    },
     /// The part of an axis that was asked for has no curve, and no end of a bar.
     #[error("{axis} limits {from},{to}: nothing is drawn there, as values go from {low} to {high}")]
     Empty {
@@ -112,16 +131,27 @@ pub enum PlotError {
 }
 
 impl Plot {
-    /// Draws the course of a figure in `runs`.
+    /// Draws the course of a figure in `runs`, or what it is at one place as bars or over the values of a setting.
     ///
     /// # Errors
     /// [`PlotError`] if a name stands for nothing, the page is too small or the limits leave nothing to draw.
     pub fn of(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
-        if let Some(at) = &request.bars {
-            return Self::of_bars(runs, request, at);
+        if request.bars {
+            return Self::of_bars(runs, request);
         }
+        match setting(&request.curves.x, runs)? {
+            Some(x) => Self::over_setting(runs, request, x),
+            None => Self::of_curves(runs, request),
+        }
+    }
+
+    /// Draws a curve for each setting that `request` tells apart, over the progress of the runs.
+    fn of_curves(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
         let curves = Curves::of(runs, &request.curves)?;
-        let (by, wording) = (&request.curves.by, &curves.wording);
+        if let Some(at) = request.at.clone() {
+            return Err(PlotError::PlaceOfCurves { at });
+        }
+        let wording = &curves.wording;
         let keys: Vec<Vec<String>> = curves
             .curves
             .iter()
@@ -130,11 +160,7 @@ impl Plot {
         let panels = Panels::of(&keys, request, wording)?;
         let size = page(request, panels.count())?;
         let [x, y] = axes(request, &curves)?;
-        let words = |keys: &Vec<String>| panels.without(wording.values(by, keys));
-        let [all, drawn_keys] =
-            [&curves.keys, &keys].map(|keys| keys.iter().map(words).collect::<Vec<_>>());
-        let titles = panels.without(by.iter().map(|name| title(name, wording)).collect());
-        let (legend, styles) = Legend::among(&titles, &all, &drawn_keys);
+        let (legend, styles) = panels.looks(request, wording, [&curves.keys, &keys]);
         let repeating: Vec<String> = legend.iter().filter_map(repeats).collect();
         let drawn = curves.curves.iter().zip(styles).map(drawn);
         let everywhere = panels.note(request);
@@ -155,6 +181,19 @@ impl Plot {
                 .chain(curves.notes)
                 .collect(),
         })
+    }
+}
+
+impl PlotRequest {
+    /// Where bars and points judge a run.
+    ///
+    /// # Errors
+    /// [`PlotError::Target`].
+    pub(crate) fn place(&self) -> Result<At, PlotError> {
+        match &self.at {
+            Some(At::Target(_)) => Err(PlotError::Target),
+            at => Ok(at.clone().unwrap_or_default()),
+        }
     }
 }
 
@@ -199,22 +238,18 @@ pub(crate) fn vertical(
     axis(words.unwrap_or(title), unit, request.y)
 }
 
-fn axis(title: String, unit: Unit, request: AxisRequest) -> Result<Axis, PlotError> {
-    let AxisRequest {
-        is_logarithmic,
-        limits,
-    } = request;
-    match limits {
-        Some([from, _]) if is_logarithmic && from <= 0.0 => Err(PlotError::Start { from }),
+/// An axis, linear unless a scale is asked for.
+pub(crate) fn axis(title: String, unit: Unit, request: AxisRequest) -> Result<Axis, PlotError> {
+    let scale = request.scale.unwrap_or(Scale::Linear);
+    match request.limits {
+        Some([from, _]) if !scale.holds(from) => Err(PlotError::Start { from }),
         limits => Ok(Axis {
             title,
             unit,
-            scale: match is_logarithmic {
-                true => Scale::Logarithmic,
-                false => Scale::Linear,
-            },
+            scale,
             limits,
             names: Vec::new(),
+            values: Vec::new(),
         }),
     }
 }
@@ -276,6 +311,7 @@ fn drawn((curve, style): (&MeanCurve, Style)) -> Curve {
     };
     Curve {
         style,
+        is_marked: false,
         points: curve.points.iter().map(point).collect(),
     }
 }

@@ -120,15 +120,18 @@ impl Table {
     /// # Errors
     /// [`TableError`]: a name that stands for nothing or for several things, or runs that are not repetitions.
     pub fn of(runs: &[RecordedRun], request: Request) -> Result<Self, TableError> {
-        let wanted: Vec<String> = request.figures().chain(&request.on).cloned().collect();
-        let judged = runs.iter().map(|run| Judged::of(run, &wanted));
-        Self::about(judged.collect::<Result<_, _>>()?, request)
+        Self::about(judged(runs, &request)?, request)
     }
 
     /// As [`Table::of`], of runs that have been read.
     pub(crate) fn about(runs: Vec<Judged>, request: Request) -> Result<Self, TableError> {
         let chosen = Chosen::of(runs, &request.only)?;
-        let names = names(&chosen, &request)?;
+        Self::of_chosen(&chosen, request)
+    }
+
+    /// As [`Table::of`], of the runs that are `chosen`.
+    pub(crate) fn of_chosen(chosen: &Chosen, request: Request) -> Result<Self, TableError> {
+        let names = names(chosen, &request)?;
         names.expect_distinct()?;
         let runs = &chosen.runs;
         if request.best.as_ref() == Some(&request.over) {
@@ -148,7 +151,7 @@ impl Table {
         expect_across(&request)?;
         expect_several(&request)?;
         let mut candidates = Group::all(runs, &names)?;
-        let wording = wording(&chosen, &names, on, &request)?;
+        let wording = wording(chosen, &names, on, &request)?;
         for group in &mut candidates {
             group.call(&wording, &names);
         }
@@ -194,6 +197,12 @@ impl Table {
         let rows = rows.map(|row| (row.keys.as_slice(), row.chosen.as_deref()));
         taken(best, &self.request.by, rows, &self.wording)
     }
+}
+
+/// `runs` with the figures that `request` is about.
+pub(crate) fn judged(runs: &[RecordedRun], request: &Request) -> Result<Vec<Judged>, TableError> {
+    let wanted: Vec<String> = request.figures().chain(&request.on).cloned().collect();
+    runs.iter().map(|run| Judged::of(run, &wanted)).collect()
 }
 
 /// The words that `request` asks for. Values of runs that are not chosen may be named, too.

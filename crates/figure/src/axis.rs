@@ -13,6 +13,9 @@ pub struct Axis {
     pub limits: Option<[f64; 2]>,
     /// What is written at 0, 1, 2 and so on in place of numbers; nothing of that if it is empty.
     pub names: Vec<String>,
+    /// The values that the points have, ascending, if numbers are to be written there and not at round numbers. Round numbers
+    /// are written nevertheless where these are many or lie close together.
+    pub values: Vec<f64>,
 }
 
 /// What the numbers of an axis are.
@@ -54,7 +57,7 @@ pub(crate) struct Tick {
 
 impl Scale {
     /// Whether a number has a place on the axis.
-    pub(crate) fn holds(self, value: f64) -> bool {
+    pub fn holds(self, value: f64) -> bool {
         match self {
             Self::Linear => value.is_finite(),
             Self::Logarithmic => value.is_finite() && value > 0.0,
@@ -159,6 +162,17 @@ impl Axis {
             Scale::Logarithmic => powers(range, divisor, most),
         }
     }
+
+    /// Ticks at the values of the points that lie in `range`.
+    pub(crate) fn ticks_at_values(&self, range: &Range) -> Vec<Tick> {
+        let (divisor, _) = self.written_unit(range);
+        let is_inside = |value: &&f64| (range.low..=range.high).contains(*value);
+        let tick = |value: &f64| Tick {
+            value: *value,
+            label: shortest(value / divisor),
+        };
+        self.values.iter().filter(is_inside).map(tick).collect()
+    }
 }
 
 /// Multiples of 1, 2 or 5 times a power of ten.
@@ -222,6 +236,22 @@ fn powers(range: &Range, divisor: f64, most: usize) -> Vec<Tick> {
         .collect()
 }
 
+/// A number in as few digits as tell it, six at most: `0.05`, `100`, `1.5×10⁻⁶`.
+fn shortest(value: f64) -> String {
+    let text = format!("{value:.5e}");
+    let rounded: f64 = text.parse().unwrap_or(value);
+    let is_plain = rounded == 0.0 || (1e-4..1e5).contains(&rounded.abs());
+    let scientific = format!("{rounded:e}");
+    let text = match scientific.split_once('e') {
+        Some((factor, power)) if !is_plain => match (factor, power.parse().unwrap_or(0)) {
+            ("1", power) => power_of_ten(power),
+            (factor, power) => format!("{factor}×{}", power_of_ten(power)),
+        },
+        _ => rounded.to_string(),
+    };
+    text.replacen('-', "−", 1)
+}
+
 /// A number with a true minus sign.
 fn number(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
@@ -262,6 +292,7 @@ mod tests {
             scale: Scale::Linear,
             limits: None,
             names: Vec::new(),
+            values: Vec::new(),
         }
     }
 
@@ -333,6 +364,39 @@ mod tests {
             ["0.5", "1", "2"]
         );
         assert_eq!(labels(Unit::Number, logarithmic(1.0, 1e9), 4).len(), 4);
+    }
+
+    #[test]
+    fn values_are_written_in_few_digits() {
+        let values = [-1.5e-6, 0.0, 1e-5, 0.0001, 0.1 + 0.2, 1.0, 250.0, 1e6, 2e6];
+        assert_eq!(
+            values.map(shortest),
+            [
+                "−1.5×10⁻⁶",
+                "0",
+                "10⁻⁵",
+                "0.0001",
+                "0.3",
+                "1",
+                "250",
+                "10⁶",
+                "2×10⁶"
+            ]
+        );
+        let rates = Axis {
+            values: vec![0.001, 0.003, 0.007, 0.02],
+            ..axis(Unit::Number)
+        };
+        let labels = |range: Range| -> Vec<String> {
+            let ticks = rates.ticks_at_values(&range).into_iter();
+            ticks.map(|tick| tick.label).collect()
+        };
+        // The heading of this axis says that its numbers are thousandths.
+        assert_eq!(labels(linear(0.0, 0.008)), ["1", "3", "7"]);
+        assert_eq!(
+            labels(logarithmic(0.001, 0.02)),
+            ["0.001", "0.003", "0.007", "0.02"]
+        );
     }
 
     #[test]

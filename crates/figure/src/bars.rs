@@ -1,13 +1,13 @@
 //! Bars, and what is written below them.
 
 use crate::axis::{Range, Scale};
-use crate::drawing::{Area, Frame, Line, Place, Shape};
-use crate::figure::{Bar, Figure};
+use crate::drawing::{Area, Frame, Shape};
+use crate::error_bar::ErrorBar;
+use crate::figure::{Bar, Figure, Point};
 use crate::layout::{INK, Ranges, frame_place};
 use crate::legend::lines;
 
-/// Width of an error bar in points, and of its ends as a share of the bar.
-const ERROR: f64 = 0.8;
+/// How wide the ends of an error bar are, as a share of the bar.
 const ENDS: f64 = 0.3;
 /// Space between names, in heights of letters.
 const BETWEEN_NAMES: f64 = 0.5;
@@ -60,29 +60,12 @@ impl Figure {
             colour: bar.style.colour(),
             opacity: 1.0,
         });
-        let has_error = end.low != end.high && end.low.is_finite() && scale.holds(end.high);
-        if !has_error {
-            return vec![area];
-        }
-        let low = match scale.holds(end.low) {
-            true => end.low,
-            false => ranges.y.low,
+        let look = ErrorBar {
+            reach: 0.5 * ENDS * (place(right, base).x - place(left, base).x),
+            colour: INK,
         };
-        let [left, right] = [-0.5, 0.5].map(|side| end.x + side * ENDS * bar.width);
-        let rule = |from: Place, to: Place| {
-            Shape::Line(Line {
-                places: vec![from, to],
-                colour: INK,
-                width: ERROR,
-                dash: &[],
-            })
-        };
-        let across = |y: f64| rule(place(left, y), place(right, y));
-        vec![
-            area,
-            rule(place(end.x, low), place(end.x, end.high)),
-            across(low),
-            across(end.high),
-        ]
+        let of_point = |point: Point, y: f64| place(point.x, y);
+        let error = self.error_bar(end, &look, ranges.y.low, &of_point);
+        [area].into_iter().chain(error).collect()
     }
 }

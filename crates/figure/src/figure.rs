@@ -48,6 +48,8 @@ impl Panel {
 pub struct Curve {
     /// Its colour and dash.
     pub style: Style,
+    /// Whether each point has a mark, and an error bar from `low` to `high` in place of the band.
+    pub is_marked: bool,
     /// Ascending by `x`. What is not finite, or not above 0 on a logarithmic axis, is not drawn.
     pub points: Vec<Point>,
 }

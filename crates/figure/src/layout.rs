@@ -19,6 +19,8 @@ const FEWEST_TICKS: usize = 4;
 const FEWEST_X_TICKS: usize = 3;
 /// How much a band covers what lies below it.
 const BAND: f64 = 0.18;
+/// Space beside the first and the last of the values of an axis, as a share of what lies between them.
+const BESIDE_VALUES: f64 = 0.05;
 /// Space at the edge of the page, in points.
 const EDGE: f64 = 2.0;
 
@@ -49,8 +51,12 @@ impl Figure {
         let curves = panel.curves.iter();
         let bands = curves
             .clone()
+            .filter(|curve| !curve.is_marked)
             .flat_map(|curve| self.band(curve, ranges.y.low, &place));
-        let lines = curves.flat_map(|curve| self.lines(curve, &place));
+        let lines = curves.flat_map(|curve| {
+            let marks = self.marks(curve, ranges.y.low, &place);
+            self.lines(curve, &place).into_iter().chain(marks)
+        });
         let bars = panel.bars.iter();
         let bars = bars.flat_map(|bar| self.bar(bar, ranges, frame));
         let inside = Shape::Clipped {
@@ -128,10 +134,14 @@ impl Figure {
         let points = curves.flat_map(|curve| &curve.points).chain(ends);
         let points: Vec<&Point> = points.filter(|point| self.holds(point)).collect();
         let from_0 = self.panels.iter().any(|panel| !panel.bars.is_empty());
+        let margin = match self.x.values.is_empty() {
+            true => 0.0,
+            false => BESIDE_VALUES,
+        };
         Ranges {
             x: self
                 .named_range()
-                .unwrap_or_else(|| range(&self.x, points.iter().map(|point| point.x), 0.0)),
+                .unwrap_or_else(|| range(&self.x, points.iter().map(|point| point.x), margin)),
             y: match self.y.limits {
                 Some([low, high]) => Range {
                     scale: self.y.scale,
@@ -172,8 +182,12 @@ impl Figure {
         }
     }
 
-    /// Ticks with some space between them; with less if there are too few otherwise, and their labels do not touch.
+    /// Ticks at the values of the axis if they have room. Else ticks with some space between them; with less if there are too few
+    /// otherwise, and their labels do not touch.
     fn x_ticks(&self, range: &Range, frame: Frame) -> Vec<Tick> {
+        if let Some(ticks) = self.value_ticks(range, frame) {
+            return ticks;
+        }
         let most = |spacing: f64| {
             let most = frame.width() / (spacing * self.font_size);
             (most as usize).max(2)

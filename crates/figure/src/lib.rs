@@ -1,4 +1,4 @@
-//! Figures for print: curves with bands, or bars, over two axes, in one panel or several, as SVG, PDF or PNG.
+//! Figures for print: curves with bands or marks, or bars, over two axes, in one panel or several, as SVG, PDF or PNG.
 //!
 //! [`Figure`] says what is drawn. [`Figure::svg`], [`Figure::pdf`] and [`Figure::png`] write it. The ground is white, colours can be
 //! told apart by people who are colour-blind, and curves differ in their dashes where colours are not printed. The same figure gives
@@ -10,16 +10,19 @@
 mod axis;
 mod bars;
 mod drawing;
+mod error_bar;
 mod figure;
 mod font;
 mod format;
 mod layout;
 mod legend;
+mod marks;
 mod panels;
 mod pdf;
 mod png;
 mod style;
 mod svg;
+mod value_ticks;
 
 pub use axis::{Axis, Scale, Unit, bytes_unit};
 pub use drawing::Size;

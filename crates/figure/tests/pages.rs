@@ -19,6 +19,7 @@ fn axis(title: &str, unit: Unit) -> Axis {
         scale: Scale::Linear,
         limits: None,
         names: Vec::new(),
+        values: Vec::new(),
     }
 }
 
@@ -44,6 +45,7 @@ fn figure(width: f64) -> Figure {
         };
         Curve {
             style,
+            is_marked: false,
             points: (0..=20).map(point).collect(),
         }
     };
@@ -255,9 +257,73 @@ fn bars_begin_at_0_and_long_names_go_on_in_the_next_line() {
     assert!(below.svg().contains("\n−80\n"));
 }
 
+/// Accuracies with intervals at `values` of a setting.
+fn over_values(width: f64, values: &[f64]) -> Figure {
+    let point = |(place, x): (usize, &f64)| {
+        let y = 0.5 + 0.1 * place as f64;
+        Point {
+            x: *x,
+            y,
+            low: y - 0.02,
+            high: y + 0.02,
+        }
+    };
+    let mut figure = figure(width);
+    let style = figure.panels[0].curves[0].style;
+    figure.legend.clear();
+    figure.x = Axis {
+        values: values.to_vec(),
+        ..axis("alpha", Unit::Number)
+    };
+    figure.panels = vec![Panel::whole(vec![Curve {
+        style,
+        is_marked: true,
+        points: values.iter().enumerate().map(point).collect(),
+    }])];
+    figure
+}
+
+/// The texts in the middle below the axes of an SVG, and its headings.
+fn middles(svg: &str) -> Vec<&str> {
+    let texts = svg.split("<text").skip(1);
+    let texts = texts.filter(|text| text.contains("text-anchor=\"middle\""));
+    let content = texts.map(|text| text.split('>').nth(1).unwrap());
+    content
+        .map(|text| text.split('<').next().unwrap().trim())
+        .collect()
+}
+
+#[test]
+fn marked_points_have_error_bars_and_their_values_below_the_axis() {
+    let mut figure = over_values(85.0, &[0.1, 0.5, 1.0]);
+    let svg = figure.svg();
+    assert_eq!(svg.matches("stroke-width=\"0.8\"").count(), 9, "{svg}");
+    assert_eq!(svg.matches("<polygon").count(), 4, "the page and 3 marks");
+    assert!(!svg.contains("fill-opacity"), "no band: {svg}");
+    let ends = ["alpha", "Test accuracy (%)"];
+    assert_eq!(
+        middles(&svg),
+        [["0.1", "0.5", "1"].as_slice(), &ends].concat()
+    );
+    // There is no room for a number at each of these, and these are too many.
+    for values in [vec![1.0, 1.01, 10.0], (1..=9).map(f64::from).collect()] {
+        let svg = over_values(85.0, &values).svg();
+        let labels = middles(&svg);
+        assert!(
+            labels.contains(&"2") && !labels.contains(&"1.01"),
+            "{labels:?}"
+        );
+        assert_ne!(labels.len(), values.len() + ends.len(), "{labels:?}");
+    }
+    figure.x.limits = Some([0.3, 2.0]);
+    assert_eq!(middles(&figure.svg())[..2], ["0.5", "1"]);
+}
+
 #[test]
 fn nothing_leaves_the_page() {
     for width in [45.0, 85.0, 170.0] {
+        let values = over_values(width, &[0.001, 0.01, 100_000.0]);
+        expect_on_page(&values, &format!("values on {width} mm"));
         expect_on_page(&with_bars(width), &format!("bars on {width} mm"));
         expect_on_page(&figure(width), &format!("{width} mm"));
         expect_on_page(&in_panels(width), &format!("panels on {width} mm"));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use meshfold_comparison::{AxisRequest, Band, CurveRequest, Horizontal, Plot, PlotRequest};
 use meshfold_experiment::files::whole_file::write_to;
-use meshfold_figure::Format;
+use meshfold_figure::{Format, Scale};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -26,6 +26,7 @@ pub(crate) struct FigureRequest {
     y: String,
     band: Option<String>,
     log: Vec<String>,
+    linear: Vec<String>,
     x_limits: Option<[f64; 2]>,
     y_limits: Option<[f64; 2]>,
     width: f64,
@@ -50,29 +51,15 @@ impl FigureRequest {
                 return Err(argument("band", other, needed));
             }
         };
-        if let Some(other) = self.log.iter().find(|axis| *axis != "x" && *axis != "y") {
-            return Err(argument("log", other, "x or y"));
-        }
-        let at = place(self.at.as_deref())?;
+        let [x_scale, y_scale] = [self.scale("x")?, self.scale("y")?];
         let is_of_curves = self.x != "rounds" || self.band.as_deref() != Some("interval");
-        let has_numbers = self.x_limits.is_some() || self.log.iter().any(|axis| axis == "x");
-        let bars = match (self.bars, self.at.is_some()) {
-            (true, _) if is_of_curves || has_numbers => {
-                let found = "x, band, x_limits or log of x with bars";
-                return Err(argument(
-                    "bars",
-                    found,
-                    "none of them, which are those of curves",
-                ));
-            }
-            (true, _) => Some(at),
-            (false, true) => return Err(argument("at", "a place for curves", "bars=True with it")),
-            (false, false) => None,
-        };
-        let axis = |name: &str, limits| AxisRequest {
-            is_logarithmic: self.log.iter().any(|axis| axis == name),
-            limits,
-        };
+        let has_numbers = self.x_limits.is_some() || x_scale.is_some();
+        if self.bars && (is_of_curves || has_numbers) {
+            let found = "x, band, x_limits, or log or linear of x with bars";
+            let needed = "none of them, which are those of curves";
+            return Err(argument("bars", found, needed));
+        }
+        let at = self.at.as_deref().map(|at| place(Some(at))).transpose()?;
         for (name, limits) in [("x_limits", self.x_limits), ("y_limits", self.y_limits)] {
             if let Some([from, to]) = limits
                 && !(from < to && from.is_finite() && to.is_finite())
@@ -83,8 +70,14 @@ impl FigureRequest {
             }
         }
         Ok(PlotRequest {
-            x: axis("x", self.x_limits),
-            y: axis("y", self.y_limits),
+            x: AxisRequest {
+                scale: x_scale,
+                limits: self.x_limits,
+            },
+            y: AxisRequest {
+                scale: y_scale,
+                limits: self.y_limits,
+            },
             curves: CurveRequest {
                 by: self.by,
                 over: self.over,
@@ -96,12 +89,33 @@ impl FigureRequest {
                 band,
                 words: words(self.names),
             },
-            bars,
+            bars: self.bars,
+            at,
             panels: self.panels,
             width: self.width,
             height: self.height,
             font_size: self.font_size,
         })
+    }
+
+    /// The scale that is asked for of an axis, if one is.
+    fn scale(&self, axis: &str) -> Result<Option<Scale>, Failure> {
+        for (name, axes) in [("log", &self.log), ("linear", &self.linear)] {
+            if let Some(other) = axes.iter().find(|axis| *axis != "x" && *axis != "y") {
+                return Err(argument(name, other, "x or y"));
+            }
+        }
+        let [log, linear] = [&self.log, &self.linear].map(|axes| axes.iter().any(|of| of == axis));
+        match (log, linear) {
+            (true, true) => Err(argument(
+                "log",
+                &format!("{axis} in linear, too"),
+                "one of them",
+            )),
+            (true, false) => Ok(Some(Scale::Logarithmic)),
+            (false, true) => Ok(Some(Scale::Linear)),
+            (false, false) => Ok(None),
+        }
     }
 }
 

@@ -91,6 +91,7 @@ fn svg(figure: &str, lines: &[Line]) -> String {
         scale: Scale::Linear,
         limits: None,
         names: Vec::new(),
+        values: Vec::new(),
     };
     let unit = match FigureKind::of(figure) {
         FigureKind::Share => Unit::Share,
@@ -105,7 +106,11 @@ fn svg(figure: &str, lines: &[Line]) -> String {
         legend,
         panels: vec![Panel::whole(
             curves
-                .map(|(style, points)| Curve { style, points })
+                .map(|(style, points)| Curve {
+                    style,
+                    is_marked: false,
+                    points,
+                })
                 .collect(),
         )],
     }

@@ -86,7 +86,14 @@ fn what_bars_cannot_show_is_refused() {
         ("--bars --x bytes", ["--x", "--bars"]),
         ("--bars --band range", ["--band", "--bars"]),
         ("--bars --log x", ["--log x", "leave it out"]),
-        ("--at round=2", ["--bars", "required"]),
+        (
+            "--at round=2",
+            [
+                "--at round=2",
+                "it goes with --bars, and with --x and a setting",
+            ],
+        ),
+        ("--bars --linear x", ["--linear x", "leave it out"]),
         ("--bars --at target=0.5", ["found target=", "needed round="]),
         (
             "--bars --y-limits 2,3",

@@ -49,3 +49,4 @@ mod watch;
 #[cfg(target_os = "linux")]
 mod watching;
 mod words;
+mod x_setting;

@@ -7,7 +7,7 @@ use meshfold_comparison::{
     At, AxisRequest, Band, CurveRequest, Horizontal, Naming, Only, Plot, PlotRequest, Progress,
 };
 use meshfold_experiment::files::whole_file::write_to;
-use meshfold_figure::{Figure, Format};
+use meshfold_figure::{Figure, Format, Scale};
 
 use crate::commands::tabulate::{absent, tell_left_out};
 use crate::failure::Failure;
@@ -26,6 +26,7 @@ Examples:
   meshfold figure runs/first --by algorithm,topology --panels topology --name dfedavg=DFedAvg --width 170mm -o overlays.pdf
   meshfold figure runs/first --by topology,algorithm --best learning_rate -o tuned.pdf
   meshfold figure runs/first --by topology,algorithm --bars --at round=100 -o bars.pdf
+  meshfold figure runs/sweep --by algorithm --x alpha -o alpha.pdf
   meshfold figure runs/first --by topology,algorithm --x bytes --y test_loss --log y --width 170mm -o loss.svg")]
 pub(crate) struct FigureArguments {
     /// Folders of runs, or folders that hold runs
@@ -36,8 +37,8 @@ pub(crate) struct FigureArguments {
     out: Out,
     /// What measures how far a run is: rounds, steps (local steps of all clients), epochs (examples seen, divided by those that
     /// the clients hold), examples, bytes (sent), seconds (on the simulated network), or a figure that never decreases, such as
-    /// wall_seconds
-    #[arg(long, value_name = "WAY|FIGURE", default_value = Progress::Rounds.name(), conflicts_with = "bars")]
+    /// wall_seconds. Or a setting whose values are numbers: then a point for each of them shows what the runs have at --at
+    #[arg(long, value_name = "WAY|FIGURE|SETTING", default_value = Progress::Rounds.name(), conflicts_with = "bars")]
     x: Horizontal,
     /// The figure to draw
     #[arg(long, value_name = "FIGURE", default_value = "test_accuracy")]
@@ -64,18 +65,21 @@ pub(crate) struct FigureArguments {
     /// runs have any, else that of --y]
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
-    /// What to draw around the mean
+    /// What to draw around the mean; interval and none go with --x SETTING
     #[arg(long, value_enum, default_value = "interval", conflicts_with = "bars")]
     band: BandChoice,
     /// Draw bars with 95 % intervals and no curves: a group for each value of the first setting of --by, a colour for each of the others
     #[arg(long)]
     bars: bool,
-    /// Where bars judge a run: at round=, steps=, examples=, bytes= or seconds= [default: the last evaluation]
-    #[arg(long, value_name = "WAY=NUMBER", requires = "bars")]
+    /// Where --bars and --x SETTING judge a run: at round=, steps=, examples=, bytes= or seconds= [default: the last evaluation]
+    #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
     /// Axes that are logarithmic: x, y
     #[arg(long, value_name = "AXIS,...", value_enum, value_delimiter = ',')]
     log: Vec<AxisChoice>,
+    /// Axes that are linear: with --x SETTING, x is logarithmic otherwise if the largest value is 20 times the smallest or more
+    #[arg(long, value_name = "AXIS,...", value_enum, value_delimiter = ',')]
+    linear: Vec<AxisChoice>,
     /// Where the horizontal axis begins and ends
     #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true, conflicts_with = "bars")]
     x_limits: Option<Limits>,
@@ -163,13 +167,9 @@ impl BandChoice {
 /// [`Failure::Refused`] if there is no run, a name stands for nothing or the page is too small, [`Failure::Broken`] if the
 /// file cannot be written, [`Failure::Incomplete`] if the figure leaves out a damaged run.
 pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
-    if arguments.bars && arguments.log.contains(&AxisChoice::X) {
-        return Err(Failure::refused(
-            "--log x: with --bars the horizontal axis has no numbers; leave it out",
-        ));
-    }
+    let request = request(arguments)?;
     let gathered = gathered(&arguments.folders)?;
-    let plot = Plot::of(&gathered.runs, &request(arguments));
+    let plot = Plot::of(&gathered.runs, &request);
     let plot = plot.map_err(|error| Failure::refused(error.to_string()))?;
     write(&plot.figure, &arguments.out, arguments.dpi)?;
     let absent = arguments.folders.iter().filter_map(|folder| absent(folder));
@@ -178,12 +178,8 @@ pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
     tell_left_out(&gathered.left_out)
 }
 
-fn request(arguments: &FigureArguments) -> PlotRequest {
-    let axis = |which, limits: Option<Limits>| AxisRequest {
-        is_logarithmic: arguments.log.contains(&which),
-        limits: limits.map(|Limits { from, to }| [from, to]),
-    };
-    PlotRequest {
+fn request(arguments: &FigureArguments) -> Result<PlotRequest, Failure> {
+    Ok(PlotRequest {
         curves: CurveRequest {
             by: arguments.by.clone(),
             over: arguments.over.clone(),
@@ -195,15 +191,45 @@ fn request(arguments: &FigureArguments) -> PlotRequest {
             band: arguments.band.band(),
             words: arguments.name.clone(),
         },
-        bars: arguments
-            .bars
-            .then(|| arguments.at.clone().unwrap_or_default()),
+        bars: arguments.bars,
+        at: arguments.at.clone(),
         panels: arguments.panels.clone(),
         width: arguments.width.millimetres(),
         height: arguments.height.map(Length::millimetres),
         font_size: arguments.font_size.points(),
-        x: axis(AxisChoice::X, arguments.x_limits),
-        y: axis(AxisChoice::Y, arguments.y_limits),
+        x: axis(arguments, AxisChoice::X, arguments.x_limits)?,
+        y: axis(arguments, AxisChoice::Y, arguments.y_limits)?,
+    })
+}
+
+fn axis(
+    arguments: &FigureArguments,
+    which: AxisChoice,
+    limits: Option<Limits>,
+) -> Result<AxisRequest, Failure> {
+    Ok(AxisRequest {
+        scale: scale(arguments, which)?,
+        limits: limits.map(|Limits { from, to }| [from, to]),
+    })
+}
+
+/// The scale that is asked for of an axis, if one is.
+fn scale(arguments: &FigureArguments, axis: AxisChoice) -> Result<Option<Scale>, Failure> {
+    let [log, linear] = [&arguments.log, &arguments.linear].map(|axes| axes.contains(&axis));
+    let (name, option) = (
+        if axis == AxisChoice::X { "x" } else { "y" },
+        if log { "--log" } else { "--linear" },
+    );
+    match (log, linear) {
+        (true, true) => Err(Failure::refused(format!(
+            "--log {name} and --linear {name}: an axis is one of them"
+        ))),
+        (false, false) => Ok(None),
+        _ if arguments.bars && axis == AxisChoice::X => Err(Failure::refused(format!(
+            "{option} x: with --bars the horizontal axis has no numbers; leave it out"
+        ))),
+        (true, false) => Ok(Some(Scale::Logarithmic)),
+        (false, true) => Ok(Some(Scale::Linear)),
     }
 }
 

@@ -299,6 +299,7 @@ class Runs(Sequence[Run]):
         only: Mapping[str, Value | Sequence[Value]] | None = None,
         band: str | None = "interval",
         log: str | Sequence[str] = (),
+        linear: str | Sequence[str] = (),
         x_limits: tuple[float, float] | None = None,
         y_limits: tuple[float, float] | None = None,
         width: float = 85.0,
@@ -313,18 +314,22 @@ class Runs(Sequence[Run]):
     ) -> Figure:
         """Curves of a figure, each the mean over repeated runs with a band around it, or bars. It is what `meshfold figure` draws.
 
-        `runs.figure("topology").save("accuracy.pdf")` writes it; a notebook shows it.
+        `runs.figure("topology").save("accuracy.pdf")` writes it; a notebook shows it. `runs.figure("algorithm", x="alpha")` draws the last
+        accuracy of each method over the values of a setting, with error bars.
 
         Args:
             by: the settings that tell the curves apart: the first by colour, the others by dashes.
             y: the figure to draw, as `metric` of `table`.
             x: what measures how far a run is: `rounds`, `steps`, `epochs`, `examples`, `bytes`, `seconds`, or a figure that never
-                decreases, such as `wall_seconds`.
+                decreases, such as `wall_seconds`. Or a setting whose values are numbers, such as `alpha`: each curve then has a point for
+                each of them, the mean where `at` says, with its 95 % interval as an error bar.
             over: the setting whose values repeat a curve.
             only: draw only runs with these values: `{"topology": ["ring", "complete"]}`.
             band: `interval`, the 95 % interval of the mean; `quantiles`, 5 % and 95 % of the clients; `range`, their least and largest;
-                or None.
+                or None. Over a setting `interval` or None.
             log: the axes that are logarithmic, `x` and `y`.
+            linear: the axes that are linear. Over a setting `x` is logarithmic otherwise if the largest value is 20 times the smallest or
+                more.
             x_limits: where the horizontal axis begins and ends.
             y_limits: where the vertical axis begins and ends; accuracies as fractions.
             width: width in millimetres; a column of a paper has about 85.
@@ -334,8 +339,8 @@ class Runs(Sequence[Run]):
             names: words that stand for settings, values and figures in legend, axes and panels: `{"dfedavg": "DFedAvg"}`.
             bars: draw bars with 95 % intervals and no curves: a group for each value of the first setting of `by`, a colour for each of the
                 others.
-            at: where bars judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the last evaluation if absent.
-            best: the setting of which each curve or bar has the best value, such as `learning_rate`.
+            at: where bars, and points over a setting, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the last evaluation if absent.
+            best: the setting of which each curve, bar or point over a setting has the best value, such as `learning_rate`.
             on: the figure that says which value is best at the last evaluation, or `validation`; if absent that of the validation
                 examples if the runs have any, else `y`.
 
@@ -352,6 +357,7 @@ class Runs(Sequence[Run]):
             "y": y,
             "band": band,
             "log": listed(log, "log"),
+            "linear": listed(linear, "linear"),
             "x_limits": None if x_limits is None else list(x_limits),
             "y_limits": None if y_limits is None else list(y_limits),
             "width": width,

@@ -86,7 +86,11 @@ fn figure(over: &Quantity, by: &[Quantity], found: &[Speedup]) -> Figure {
         let of_curve = found.iter().filter(|found| keys_of(found) == *key);
         let mut points: Vec<Point> = of_curve.map(|found| point(over, found)).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Curve { style, points }
+        Curve {
+            style,
+            is_marked: false,
+            points,
+        }
     });
     let axis = |title: &str, unit| Axis {
         title: title.to_owned(),
@@ -94,6 +98,7 @@ fn figure(over: &Quantity, by: &[Quantity], found: &[Speedup]) -> Figure {
         scale: Scale::Linear,
         limits: None,
         names: Vec::new(),
+        values: Vec::new(),
     };
     let unit = match over.option {
         "--step-delay" => Unit::Of("s"),

@@ -1,0 +1,275 @@
+//! Points of a figure at one place of the runs, over the values of a setting.
+
+use meshfold_experiment::results::RecordedRun;
+use meshfold_figure::{Axis, Curve, Figure, Point, Unit};
+
+use crate::bars::{bare, mean_at, table_request};
+use crate::error::TableError;
+use crate::judged::Judged;
+use crate::name::Name;
+use crate::naming::Wording;
+use crate::only::Chosen;
+use crate::panels::{Panels, title};
+use crate::plot::{
+    AxisRequest, Plot, PlotError, PlotRequest, axis, expect_within, page, repeats, vertical,
+};
+use crate::series::Band;
+use crate::setting_axis::{expect_numbers, scale};
+use crate::table::{Outcome, Row, Table, judged};
+
+impl Plot {
+    /// Draws a line for each setting that `request` tells apart. Its points are the means over the runs for each value of the setting
+    /// `x`, with their 95 % intervals: those of a table in which `x` tells rows apart, too.
+    pub(crate) fn over_setting(
+        runs: &[RecordedRun],
+        request: &PlotRequest,
+        x: &str,
+    ) -> Result<Self, PlotError> {
+        expect_intervals(request.curves.band)?;
+        let Rows { table, lacking } = Rows::of(runs, request, x)?;
+        let lines = lines(&table, request.curves.band);
+        let keys: Vec<Vec<String>> = lines.iter().map(|line| line.keys.clone()).collect();
+        let wording = &table.wording;
+        let panels = Panels::of(&keys, request, wording)?;
+        let (legend, styles) = panels.looks(request, wording, [&table.keys, &keys]);
+        let horizontal = horizontal(request, x, &lines, wording)?;
+        let mut notes: Vec<String> = legend.iter().filter_map(repeats).collect();
+        notes.extend(panels.note(request));
+        notes.extend(lacking);
+        notes.extend(without_place(x, &horizontal));
+        if request.curves.band == Band::Interval {
+            notes.extend(bare(&table, "point"));
+        }
+        let curves = lines.into_iter().zip(styles).map(|(line, style)| Curve {
+            style,
+            is_marked: true,
+            points: line.points,
+        });
+        let figure = Figure {
+            size: page(request, panels.count())?,
+            font_size: request.font_size,
+            x: horizontal,
+            y: vertical(request, wording, table.loss)?,
+            legend,
+            panels: panels.filled(curves.collect(), |panel, curve| panel.curves.push(curve)),
+        };
+        expect_within(&figure)?;
+        if let Some(best) = &request.curves.best {
+            notes.push(table.taken(best));
+        }
+        notes.extend(table.notes);
+        Ok(Self { figure, notes })
+    }
+}
+
+/// Requires that intervals of means are asked for around points, or nothing.
+fn expect_intervals(band: Band) -> Result<(), PlotError> {
+    match band {
+        Band::Interval | Band::None => Ok(()),
+        Band::Quantiles => Err(PlotError::Band { band: "quantiles" }),
+        Band::Range => Err(PlotError::Band { band: "range" }),
+    }
+}
+
+/// What is drawn.
+struct Rows {
+    /// It has a row for each point. The setting of the axis is the last of `by`.
+    table: Table,
+    /// Says which runs have no such setting, if there are any.
+    lacking: Option<String>,
+}
+
+impl Rows {
+    fn of(runs: &[RecordedRun], request: &PlotRequest, x: &str) -> Result<Self, PlotError> {
+        let mut request = table_request(request, request.place()?);
+        let mut chosen = Chosen::of(judged(runs, &request)?, &request.only)?;
+        let name = chosen.name(x)?;
+        let by = request.by.iter().map(|written| chosen.name(written));
+        let by: Vec<Name> = by.collect::<Result<_, _>>()?;
+        if let Some(same) = by.iter().find(|by| by.is_same(&name)) {
+            return Err(TableError::AcrossItself {
+                written: x.to_owned(),
+                by: same.written.clone(),
+            }
+            .into());
+        }
+        expect_numbers(&name, &chosen.runs)?;
+        let has_it = |run: &Judged| name.value(&run.fields).is_some();
+        let (there, lacking) = chosen.runs.into_iter().partition(has_it);
+        chosen.runs = there;
+        request.by.push(x.to_owned());
+        let table = Table::of_chosen(&chosen, request)?;
+        let lacking = left_out(&lacking, &by, &table);
+        Ok(Self { table, lacking })
+    }
+}
+
+/// Says that the runs `lacking` have no value of the setting of the axis, if there are any, and what `by` tells of them.
+fn left_out(lacking: &[Judged], by: &[Name], table: &Table) -> Option<String> {
+    let mut keys: Vec<String> = Vec::new();
+    for run in lacking {
+        let values: Vec<String> = by.iter().map(|name| name.text(&run.fields)).collect();
+        let words = table.wording.values(&table.request.by, &values).join(", ");
+        if !words.is_empty() && !keys.contains(&words) {
+            keys.push(words);
+        }
+    }
+    let setting = table.wording.name(table.request.by.last()?);
+    let what = match lacking.len() {
+        0 => return None,
+        1 => format!("1 run has no {setting} and is not drawn"),
+        count => format!("{count} runs have no {setting} and are not drawn"),
+    };
+    Some(match keys.is_empty() {
+        true => what,
+        false => format!("{what}: {}", keys.join("; ")),
+    })
+}
+
+/// A line of the figure.
+struct Line {
+    /// The values of the settings that tell lines apart.
+    keys: Vec<String>,
+    /// Ascending by `x`.
+    points: Vec<Point>,
+}
+
+/// The lines of `table`, in the order of their first rows.
+fn lines(table: &Table, band: Band) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for row in &table.rows {
+        let keys = &row.keys[..row.keys.len() - 1];
+        let known = lines.iter().position(|line| line.keys == keys);
+        let place = known.unwrap_or(lines.len());
+        if known.is_none() {
+            lines.push(Line {
+                keys: keys.to_vec(),
+                points: Vec::new(),
+            });
+        }
+        lines[place].points.extend(point(row, band));
+    }
+    for line in &mut lines {
+        line.points.sort_by(|one, other| one.x.total_cmp(&other.x));
+    }
+    lines
+}
+
+/// The point of a row whose last key is the value on the axis; none for a row without a figure.
+fn point(row: &Row, band: Band) -> Option<Point> {
+    let Outcome::Figure(Some(estimate)) = row.outcome else {
+        return None;
+    };
+    let x = row.settings.get(row.keys.len() - 1)?.as_f64()?;
+    let point = mean_at(x, &estimate);
+    Some(match band {
+        Band::None => Point {
+            low: point.y,
+            high: point.y,
+            ..point
+        },
+        _ => point,
+    })
+}
+
+/// The axis of the setting `x`.
+fn horizontal(
+    request: &PlotRequest,
+    x: &str,
+    lines: &[Line],
+    wording: &Wording,
+) -> Result<Axis, PlotError> {
+    let points = lines.iter().flat_map(|line| &line.points);
+    let mut values: Vec<f64> = points.map(|point| point.x).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let asked = AxisRequest {
+        scale: Some(scale(request.x, &values)),
+        ..request.x
+    };
+    let axis = axis(title(x, wording), Unit::Number, asked)?;
+    Ok(Axis { values, ..axis })
+}
+
+/// Says that a logarithmic axis has no place for some values of the setting `x`, if that is so.
+fn without_place(x: &str, axis: &Axis) -> Option<String> {
+    let values = axis
+        .values
+        .iter()
+        .filter(|value| !axis.scale.holds(**value));
+    let values: Vec<String> = values.map(f64::to_string).collect();
+    let text = || {
+        let values = values.join(", ");
+        format!("{x} {values}: not drawn, as a logarithmic axis has numbers above 0 alone")
+    };
+    (!values.is_empty()).then(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Request;
+
+    /// A table of the method and of alpha, which methods have in another order than that of numbers.
+    fn table() -> Table {
+        let run = |method: &str, alpha: f64, seed: usize, accuracy: f64| {
+            let settings = format!("{{algorithm: {method}, alpha: {alpha}, seed: {seed}}}");
+            Judged::finished(&settings, &[&[("test_accuracy", accuracy)]])
+        };
+        let runs = vec![
+            run("dsgd", 10.0, 1, 0.7),
+            run("dsgd", 10.0, 2, 0.9),
+            run("fedavg", 0.1, 1, 0.4),
+            run("dsgd", 9.0, 1, 0.5),
+            run("dsgd", 9.0, 2, 0.5),
+        ];
+        let request = Request {
+            by: ["algorithm", "alpha"].map(str::to_owned).to_vec(),
+            ..Request::over_seeds()
+        };
+        Table::about(runs, request).unwrap()
+    }
+
+    #[test]
+    fn lines_go_over_the_numbers_in_their_order() {
+        let lines = lines(&table(), Band::Interval);
+        let keys: Vec<&str> = lines.iter().map(|line| line.keys[0].as_str()).collect();
+        assert_eq!(keys, ["dsgd", "fedavg"]);
+        let places = |line: &Line| -> Vec<(f64, f64)> {
+            let points = line.points.iter();
+            points.map(|point| (point.x, point.y)).collect()
+        };
+        assert_eq!(places(&lines[0]), [(9.0, 0.5), (10.0, 0.8)]);
+        assert_eq!(places(&lines[1]), [(0.1, 0.4)]);
+        let [same, wide] = lines[0].points[..] else {
+            panic!("two values")
+        };
+        assert_eq!((same.low, same.high), (0.5, 0.5));
+        assert!(wide.low < 0.7 && wide.high > 0.9);
+    }
+
+    #[test]
+    fn points_have_no_error_bars_where_none_are_asked_for() {
+        let lines = lines(&table(), Band::None);
+        let mut points = lines.iter().flat_map(|line| &line.points);
+        assert!(points.all(|point| point.low == point.y && point.high == point.y));
+    }
+
+    #[test]
+    fn runs_without_the_setting_are_told() {
+        let run = |method: &str| Judged::finished(&format!("algorithm: {method}"), &[]);
+        let lacking = [run("local"), run("central"), run("local")];
+        let fields: Vec<_> = lacking.iter().map(|run| run.fields.clone()).collect();
+        let by = [Name::find("algorithm", &fields).unwrap()];
+        let said = |lacking: &[Judged], by: &[Name]| left_out(lacking, by, &table());
+        assert_eq!(
+            said(&lacking, &by).unwrap(),
+            "3 runs have no alpha and are not drawn: local; central"
+        );
+        assert_eq!(
+            said(&lacking[..1], &[]).unwrap(),
+            "1 run has no alpha and is not drawn"
+        );
+        assert_eq!(said(&[], &by), None);
+    }
+}
