@@ -339,7 +339,8 @@ class Runs(Sequence[Run]):
             names: words that stand for settings, values and figures in legend, axes and panels: `{"dfedavg": "DFedAvg"}`.
             bars: draw bars with 95 % intervals and no curves: a group for each value of the first setting of `by`, a colour for each of the
                 others.
-            at: where bars, and points over a setting, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the last evaluation if absent.
+            at: where bars, and points over a setting, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the
+                last evaluation if absent.
             best: the setting of which each curve, bar or point over a setting has the best value, such as `learning_rate`.
             on: the figure that says which value is best at the last evaluation, or `validation`; if absent that of the validation
                 examples if the runs have any, else `y`.
