@@ -6,6 +6,7 @@ use meshfold_statistics::Estimate;
 use crate::at::At;
 use crate::deciding::{choice, deciding, taken};
 use crate::error::TableError;
+use crate::fields::Fields;
 use crate::grouping::{Group, Names, Shown, best_of};
 use crate::horizontal::Horizontal;
 use crate::judged::{Judged, expect_figure, known_of_clients};
@@ -98,8 +99,9 @@ impl Curves {
             .chain(ends)
             .collect();
         let mut judged = Vec::new();
-        for run in runs {
-            let mut run_judged = Judged::of(run, &wanted)?;
+        let fields = Fields::of_each(runs.iter().map(|run| &run.settings));
+        for (run, fields) in runs.iter().zip(fields) {
+            let mut run_judged = Judged::of(run, fields, &wanted)?;
             if request.x == Horizontal::Progress(Progress::Epochs) {
                 add_epochs(run, &mut run_judged.figures);
             }

@@ -30,10 +30,21 @@ impl Fields {
         fields
     }
 
-    /// Those of several runs. Where parts of a program's own share their name, the beginning of the version is added to it. Where lists of
-    /// maps, such as `failures`, differ in values alone, each value is a field: `failures.0.clients.share`.
-    pub(crate) fn of_all<'a>(all: impl IntoIterator<Item = &'a Settings>) -> Vec<Self> {
+    /// Those of several runs. Where lists of maps, such as `failures`, differ in values alone, each value is a field:
+    /// `failures.0.clients.share`.
+    pub(crate) fn of_each<'a>(all: impl IntoIterator<Item = &'a Settings>) -> Vec<Self> {
         let mut runs: Vec<Self> = all.into_iter().map(Self::of).collect();
+        for path in paths(&runs) {
+            if differ_in_values_alone(&path, &runs) {
+                runs.iter_mut().for_each(|run| run.take_apart(&path));
+            }
+        }
+        runs
+    }
+
+    /// [`of_each`](Self::of_each). Where parts of a program's own share their name, the beginning of the version is added to it.
+    pub(crate) fn of_all<'a>(all: impl IntoIterator<Item = &'a Settings>) -> Vec<Self> {
+        let mut runs = Self::of_each(all);
         let name_and_version = |run: &Self, path: &str| {
             let text = |key: &str| run.0.get(&format!("{path}.own.{key}"))?.as_str();
             Some((text("name")?.to_owned(), text("version")?.to_owned()))
@@ -53,11 +64,6 @@ impl Fields {
                     run.0
                         .insert(path.clone(), format!("{name} {beginning}").into());
                 }
-            }
-        }
-        for path in paths(&runs) {
-            if differ_in_values_alone(&path, &runs) {
-                runs.iter_mut().for_each(|run| run.take_apart(&path));
             }
         }
         runs
@@ -329,15 +335,15 @@ mod tests {
                 "[{{clients: {{share: {share}}}, from_round: 2}}, {{edges: {{count: 3}}, redraw: never}}]"
             ))
         };
-        let runs = Fields::of_all(&[share("0.1"), share("0.3")]);
+        let runs = Fields::of_each(&[share("0.1"), share("0.3")]);
         assert_eq!(differing(&runs, &[]), ["failures.0.clients.share"]);
         let name = Name::find("share", &runs).unwrap();
         assert_eq!(name.text(&runs[1]), "0.3");
         for other in ["[]", "[{edges: {share: 0.1}, from_round: 2}]", "[3]"] {
-            let runs = Fields::of_all(&[share("0.1"), settings(other)]);
+            let runs = Fields::of_each(&[share("0.1"), settings(other)]);
             assert_eq!(differing(&runs, &[]), ["failures"], "{other}");
         }
-        let runs = Fields::of_all(&[share("0.1"), share("0.1")]);
+        let runs = Fields::of_each(&[share("0.1"), share("0.1")]);
         assert!(runs[0].at("failures").is_some_and(Value::is_array));
     }
 

@@ -27,12 +27,16 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// `run` with the figures of `metrics.jsonl`, and with those of `wanted` that are figures over its clients.
-    pub(crate) fn of(run: &RecordedRun, wanted: &[String]) -> Result<Self, TableError> {
+    /// `run`, whose settings are `fields`, with the figures of `metrics.jsonl`, and with those of `wanted` that are figures over its clients.
+    pub(crate) fn of(
+        run: &RecordedRun,
+        fields: Fields,
+        wanted: &[String],
+    ) -> Result<Self, TableError> {
         let mut figures = run.figures()?;
         let of_clients = add_client_figures(run, wanted, &mut figures)?;
         Ok(Self {
-            fields: Fields::of(&run.settings),
+            fields,
             figures,
             of_clients,
             is_finished: run.is_finished,

@@ -25,7 +25,7 @@ pub(crate) fn setting<'a>(
     let Horizontal::Figure(written) = x else {
         return Ok(None);
     };
-    let fields: Vec<Fields> = runs.iter().map(|run| Fields::of(&run.settings)).collect();
+    let fields = Fields::of_each(runs.iter().map(|run| &run.settings));
     if let Err(TableError::UnknownField { .. }) = Name::find(written, &fields) {
         return Ok(None);
     }

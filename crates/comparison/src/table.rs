@@ -90,7 +90,7 @@ impl Table {
     /// # Errors
     /// As [`Table::of`].
     pub fn over_seeds(runs: &[RecordedRun]) -> Result<Option<Self>, TableError> {
-        let fields: Vec<Fields> = runs.iter().map(|run| Fields::of(&run.settings)).collect();
+        let fields = Fields::of_each(runs.iter().map(|run| &run.settings));
         let Ok(seed) = Name::find("seed", &fields) else {
             return Ok(None);
         };
@@ -146,10 +146,11 @@ impl Table {
             (At::Target(_), None) => Progress::Rounds.figure().to_owned(),
             _ => deciding(request.on.as_deref(), &request.metric, runs),
         };
-        expect_figure(on, runs)?;
         expect_place(&request, runs)?;
         expect_across(&request)?;
         expect_several(&request)?;
+        expect_no_cost(&request)?;
+        expect_figure(on, runs)?;
         let mut candidates = Group::all(runs, &names)?;
         let wording = wording(chosen, &names, on, &request)?;
         for group in &mut candidates {
@@ -202,7 +203,10 @@ impl Table {
 /// `runs` with the figures that `request` is about.
 pub(crate) fn judged(runs: &[RecordedRun], request: &Request) -> Result<Vec<Judged>, TableError> {
     let wanted: Vec<String> = request.figures().chain(&request.on).cloned().collect();
-    runs.iter().map(|run| Judged::of(run, &wanted)).collect()
+    let fields = Fields::of_each(runs.iter().map(|run| &run.settings));
+    let runs = runs.iter().zip(fields);
+    runs.map(|(run, fields)| Judged::of(run, fields, &wanted))
+        .collect()
 }
 
 /// The words that `request` asks for. Values of runs that are not chosen may be named, too.
@@ -251,9 +255,6 @@ fn names(chosen: &Chosen, request: &Request) -> Result<Names, TableError> {
 fn expect_place(request: &Request, runs: &[Judged]) -> Result<(), TableError> {
     match request.at {
         At::Place { way, .. } => expect_figure(way.figure(), runs),
-        At::Target(_) if is_cost(&request.metric) => Err(TableError::TargetOfCost {
-            metric: request.metric.clone(),
-        }),
         At::Target(target)
             if target > 1.0 && FigureKind::of(&request.metric) == FigureKind::Share =>
         {
@@ -263,6 +264,16 @@ fn expect_place(request: &Request, runs: &[Judged]) -> Result<(), TableError> {
             })
         }
         At::Target(_) | At::Last => Ok(()),
+    }
+}
+
+/// Requires that a target is one of how good models are.
+fn expect_no_cost(request: &Request) -> Result<(), TableError> {
+    match request.at {
+        At::Target(_) if is_cost(&request.metric) => Err(TableError::TargetOfCost {
+            metric: request.metric.clone(),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -7,8 +7,8 @@ use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::training::{Training, one_plain_step};
 use crate::velocity::{decayed_gradients, is_idle};
-use crate::{keeps_presence, method_config, no_limits, usual};
-use meshfold_engine::{RowWork, Stack};
+use crate::{method_config, no_limits, usual};
+use meshfold_engine::{Per, RowWork, Stack};
 use meshfold_topology::Overlay;
 use schemars::JsonSchema;
 
@@ -27,8 +27,8 @@ method_config! {
     /// On overlays that change, both exchanges of a round have the W of that round: models first, then trackers, with the gradient at
     /// the new models between them. Models and trackers are two messages, each with the bytes of a model.
     ///
-    /// The first round takes the gradient `g(w^0)` besides, one step more than the other rounds. Both of its gradients are on the same
-    /// mini-batches, so that schedules move on by one step in each round.
+    /// The first round takes the gradient `g(w^0)` besides, one step more than the other rounds. Where `η` moves on with each step, a round
+    /// has that of the step whose gradient is the newest in `y`.
     ///
     /// A client that is not alive keeps its tracker and its last gradient. Once one is gone for good, those left begin
     /// anew from their models with `y = g`: what it took along would keep the sum of their trackers from that of their
@@ -42,8 +42,13 @@ struct GradientTrackingState {
     setting: Setting,
     /// `y`, and `g` of the round before, each `[N, P]`.
     kept: [KeptStack; 2],
+    /// `η` of the step that made `g`, `[N]`.
+    newest: Vec<f32>,
     gone: PresenceTracker,
 }
+
+/// The name of `newest` among the numbers of a checkpoint.
+const NEWEST: &str = "newest_rates";
 
 impl Algorithm for GradientTrackingState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
@@ -53,16 +58,12 @@ impl Algorithm for GradientTrackingState {
         let rows = round.client_rows(&self.training);
         let bytes = self.setting.model_bytes();
         let rates = round.learner.rates(&round.work(&rows, &self.training))?;
-        let begins = self.kept.iter().all(|stack| stack.get().is_none());
-        if begins {
+        if self.kept.iter().all(|stack| stack.get().is_none()) {
             self.follow(models, round, &rows)?; // y^0 = g(w^0)
         }
-        let descent: Vec<f32> = rates.iter().map(|rate| -rate).collect();
+        let descent = self.descent(&rates, &rows);
         models.add_scaled(self.kept[0].or_zeros(models), &descent)?;
         round.mix(models, bytes)?; // w^{t+1}
-        if begins {
-            round.learner.rewind_batches(round.number)?;
-        }
         self.follow(models, round, &rows)?;
         round.mix(self.kept[0].or_zeros(models), bytes)?; // y^{t+1}
         Ok(())
@@ -76,10 +77,36 @@ impl Algorithm for GradientTrackingState {
         &mut self.kept
     }
 
-    keeps_presence!(gone);
+    fn numbers(&self) -> Vec<(String, Vec<f64>)> {
+        let newest = self.newest.iter().copied().map(f64::from).collect();
+        vec![self.gone.numbers(), (NEWEST.to_owned(), newest)]
+    }
+
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        let is_newest = name == NEWEST && numbers.len() == self.newest.len();
+        is_newest || self.gone.may_be(name, numbers)
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        match name {
+            NEWEST => self.newest = numbers.iter().map(|rate| *rate as f32).collect(),
+            name => self.gone.restore(name, &numbers),
+        }
+    }
 }
 
 impl GradientTrackingState {
+    /// `−η` of each row, and 0 of rows that idle; `rates` are those at the beginning of the round.
+    fn descent(&self, rates: &[f32], rows: &[RowWork]) -> Vec<f32> {
+        let per = self.training.sgd.learning_rate.per_over_rounds();
+        let counts_steps = per.is_some_and(|per| per != Per::Round);
+        let rate = |((row, now), newest): ((&RowWork, &f32), &f32)| match is_idle(row) {
+            false if counts_steps => -newest,
+            _ => -now,
+        };
+        rows.iter().zip(rates).zip(&self.newest).map(rate).collect()
+    }
+
     /// Adds to the trackers by how much the gradients at `models` differ from those before, which they replace.
     fn follow(
         &mut self,
@@ -88,6 +115,11 @@ impl GradientTrackingState {
         rows: &[RowWork],
     ) -> Result<(), AlgorithmError> {
         let taken = decayed_gradients(models, round, rows, &self.training)?;
+        for (row, (newest, rate)) in rows.iter().zip(self.newest.iter_mut().zip(&taken.rates)) {
+            if !is_idle(row) {
+                *newest = *rate;
+            }
+        }
         let mut change = taken.gradients;
         let ones: Vec<f32> = rows.iter().map(|row| f32::from(!is_idle(row))).collect();
         let minus: Vec<f32> = ones.iter().map(|one| -one).collect();
@@ -131,6 +163,7 @@ impl MethodSpec for GradientTracking {
         Box::new(GradientTrackingState {
             training: self.training_keys(),
             setting: setting.clone(),
+            newest: vec![0.0; setting.clients],
             kept: ["tracker", "gradient"].map(|name| KeptStack::new(name, setting.clients)),
             gone: PresenceTracker::nobody(setting.clients),
         })

@@ -4,7 +4,9 @@
 use crate::support::plain::{self, distance, mean, mix, sum};
 use crate::support::{MethodRun, Models, Scene, Train, expect_close, full, run};
 use meshfold_algorithms::{Method, Order, Participation, Weighting};
-use meshfold_engine::{InverseTime, LearningRate, Linear, Model, Per, Restart, Schedule, Targets};
+use meshfold_engine::{
+    BatchSize, InverseTime, LearningRate, Linear, Model, Per, Restart, Schedule, Targets,
+};
 use meshfold_topology::{MixingMatrix, Overlay};
 
 fn gradients(course: &MethodRun, decay: f32, models: &Models) -> Models {
@@ -102,6 +104,33 @@ fn tracked(course: &MethodRun, matrices: &[MixingMatrix], rate: impl Fn(usize) -
         gradient = after;
     }
     models
+}
+
+#[test]
+fn where_all_hear_all_gradient_tracking_is_gradient_descent_on_the_mean() {
+    let pairs = (0..5).flat_map(|one| (0..one).map(move |other| (one, other)));
+    let scene = Scene {
+        overlay: Some(Overlay::from_edges(5, pairs).unwrap()),
+        ..Scene::default()
+    };
+    let train = || Train {
+        batch_size: BatchSize::Size(4),
+        ..full(1)
+    };
+    let order = Order::StepThenMix;
+    let descent = method!(
+        Dsgd {
+            order: order,
+            aggregation: None
+        },
+        train()
+    );
+    let tracking = method!(GradientTracking {}, train());
+    // The same mini-batches in the same order.
+    expect_close(
+        &run(&tracking, &scene, 4).models(),
+        &run(&descent, &scene, 4).models(),
+    );
 }
 
 #[test]

@@ -291,7 +291,10 @@ fn a_partition_is_printed_three_ways_that_agree() {
             "classes",
             "examples",
             "sizes",
-            "histograms"
+            "histograms",
+            "label_distance_mean",
+            "label_distance_max",
+            "size_gini"
         ]
     );
     assert_eq!(

@@ -388,3 +388,38 @@ fn validation_examples_choose_and_test_examples_measure() {
         .ended_with(2)
         .complained_of(&["evaluate.validation", "`validation` of the dataset"]);
 }
+
+#[test]
+fn a_value_within_a_list_tells_runs_apart() {
+    let sandbox = Sandbox::new();
+    sandbox.write("failing.yaml", FAILING);
+    sandbox.says("run failing.yaml -q").ended_with(0);
+    for by in ["share", "failures.0.clients.share"] {
+        sandbox
+            .says(&format!("table runs/failing --by {by} -o table.csv"))
+            .ended_with(0);
+        let csv = sandbox.read("table.csv");
+        let first: Vec<&str> = csv
+            .lines()
+            .map(|line| line.split(',').next().unwrap())
+            .collect();
+        assert_eq!(first, [by, "0.0", "0.5"], "{csv}");
+    }
+    sandbox
+        .says("figure runs/failing --x share -o figure.svg")
+        .ended_with(0);
+    let svg = sandbox.read("figure.svg");
+    assert!(svg.contains("\n0.5\n"), "{svg}");
+}
+
+const FAILING: &str = "\
+name: failing
+dataset: {glyphs: {train: 120, test: 40}}
+partition: {iid: {clients: 6}}
+topology: ring
+model: logistic
+algorithm: {dsgd: {batch_size: 10, learning_rate: 0.1}}
+rounds: 2
+failures: [{clients: {share: 0.1}}]
+sweep: {grid: {failures.0.clients.share: [0, 0.5], seed: [1, 2]}}
+";

@@ -141,6 +141,9 @@ const DOCUMENTATION: &str = include_str!("../../../../docs/results.md");
 /// What an interrupted run goes on from. A finished run has it only if it was asked to keep it.
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
 
+/// What a finished run has that was asked to keep its checkpoint.
+pub(crate) const KEPT: [&str; 2] = [CHECKPOINT, "clients.spool"];
+
 /// The files of a finished run, as the table of the documentation names them.
 fn documented_files() -> Vec<&'static str> {
     let rows = DOCUMENTATION

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::outcome::{
-    CHECKPOINT, Outcome, expect_documented_beside, expect_documented_files, run_folders,
+    KEPT, Outcome, expect_documented_beside, expect_documented_files, run_folders,
 };
 use crate::program::Program;
 use crate::session::{CaseResult, Complaint, complaint};
@@ -58,7 +58,7 @@ impl Undisturbed {
     /// What a finished run has besides the files that every run has.
     fn kept(&self) -> &[&str] {
         match self.subject.keeps_checkpoint {
-            true => &[CHECKPOINT],
+            true => &KEPT,
             false => &[],
         }
     }

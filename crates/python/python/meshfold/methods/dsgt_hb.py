@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import meshfold as mf
 from meshfold.methods._momentum import Momentum
+from meshfold.methods._rates import counts_steps
 
 
 class DsgtHb(Momentum, mf.Method):
@@ -17,8 +20,8 @@ class DsgtHb(Momentum, mf.Method):
     directed ring of eight clients models grow without bound with 0.5, at any learning rate.
 
     # Interpretation
-    The first round takes both of its gradients on the same mini-batches, so that the learning rate moves on once in a round: round t has the
-    t-th rate of a schedule.
+    Where the learning rate moves on with each step, a round has that of the step whose gradient is the newest in y_i, as `gradient_tracking`
+    has: round t has the t-th rate of a schedule.
 
     Source: Gao et al., 2023, Distributed stochastic gradient tracking with momentum acceleration; Xin and Khan, IEEE Transactions on
     Automatic Control, 2020, for the deterministic method.
@@ -33,24 +36,28 @@ class DsgtHb(Momentum, mf.Method):
         self.tracker = models.zeros_like()
         self.gradient = models.zeros_like()
         self.before = models.copy()
+        self.newest_rates = np.zeros(len(models), dtype=np.float32)
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
-        rates = round.learning_rates
+        rates = round.learning_rates                     # before the first gradient
         if round.number == 1:
             self.follow(models, round)
+        if counts_steps(round.settings):
+            rates = self.newest_rates * round.alive
         moved = (models - self.before) * round.alive
         self.before = models.copy()
         models.add_scaled(self.tracker, -rates)
         round.send(models)
         models.mix(round.mixing)
         models.add_scaled(moved, self.beta)
-        self.follow(models, round, same_batches=round.number == 1)
+        self.follow(models, round)
         round.send(self.tracker)
         self.tracker.mix(round.mixing)
 
-    def follow(self, models: mf.Stack, round: mf.Round, same_batches: bool = False) -> None:
+    def follow(self, models: mf.Stack, round: mf.Round) -> None:
         """Adds to the trackers by how much the gradients have changed."""
-        gradient, _ = round.gradients(models, same_batches=same_batches)
+        gradient, rates = round.gradients(models)
+        self.newest_rates = np.where(round.alive, rates, self.newest_rates)
         change = (gradient - self.gradient) * round.alive
         self.gradient += change
         self.tracker += change
