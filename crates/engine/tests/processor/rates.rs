@@ -35,10 +35,10 @@ fn trained(calls: &[u32], rule: &Sgd) -> Vec<f32> {
                 continue;
             }
             let rates = learner.rates(&work).unwrap();
-            let mut gradients: Stack = learner.gradients(&stack, &work).unwrap();
+            let gradients: Stack = learner.gradients(&stack, &work).unwrap();
             let mut velocity = Stack::zeros(stack.device(), stack.layout(), 4);
             stack
-                .heavy_ball_step(&mut velocity, &mut gradients, &rates, 0.0)
+                .heavy_ball_step(&mut velocity, &gradients, &rates, 0.0)
                 .unwrap();
         }
     }
