@@ -23,4 +23,4 @@ def counts_steps(settings: Mapping[str, Any]) -> bool:
     if not isinstance(rate, dict):
         return False
     (schedule,) = rate.values()
-    return schedule.get("per", "round") != "round" and schedule.get("restart", "never") == "never"
+    return bool(schedule.get("per", "round") != "round" and schedule.get("restart", "never") == "never")
