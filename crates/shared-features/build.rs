@@ -1,3 +1,5 @@
 //! Without a build script Cargo leaves build dependencies out.
 
-fn main() {}
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+}

@@ -261,7 +261,10 @@ impl PyMethodState {
                     let own = py.import("meshfold._own")?;
                     own.call_method1("start", (object, models, about))
                 }
-                Some(round) => object.bind(py).call_method1(method, (models, round)),
+                Some(round) => {
+                    let rebound = py.import("meshfold._rebound")?;
+                    rebound.call_method1("call_round", (object, models, round))
+                }
             };
             expect_nothing(&returned?, method)
         };

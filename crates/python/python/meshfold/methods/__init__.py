@@ -12,6 +12,7 @@ from meshfold.methods.bridge import Bridge
 from meshfold.methods.choco_sgd import ChocoSgd
 from meshfold.methods.clipped_gossip import ClippedGossip
 from meshfold.methods.coordinate_median import CoordinateMedian
+from meshfold.methods.d_adam import DAdam
 from meshfold.methods.decentlam import DecentLam
 from meshfold.methods.deep_squeeze import DeepSqueeze
 from meshfold.methods.dfed_alt import DfedAlt
@@ -27,6 +28,7 @@ from meshfold.methods.epidemic_learning import EpidemicLearning
 from meshfold.methods.extra import Extra
 from meshfold.methods.fine_tune import FineTune
 from meshfold.methods.gossip_learning import GossipLearning
+from meshfold.methods.gossip_pga import GossipPga
 from meshfold.methods.gt_hsgd import GtHsgd
 from meshfold.methods.ios import Ios
 from meshfold.methods.k_gt import KGt
@@ -41,6 +43,7 @@ from meshfold.methods.push_pull import PushPull
 from meshfold.methods.relay_sgd import RelaySgd
 from meshfold.methods.rfa import Rfa
 from meshfold.methods.skip_train import SkipTrain
+from meshfold.methods.slow_mo import SlowMo
 from meshfold.methods.sparse_sharing import SparseSharing
 from meshfold.methods.squarm_sgd import SquarmSgd
 from meshfold.methods.swift import Swift
@@ -54,6 +57,7 @@ __all__ = [
     "ChocoSgd",
     "ClippedGossip",
     "CoordinateMedian",
+    "DAdam",
     "DFedPgp",
     "DFedSam",
     "DecentLam",
@@ -69,6 +73,7 @@ __all__ = [
     "Extra",
     "FineTune",
     "GossipLearning",
+    "GossipPga",
     "GtHsgd",
     "Ios",
     "KGt",
@@ -83,6 +88,7 @@ __all__ = [
     "RelaySgd",
     "Rfa",
     "SkipTrain",
+    "SlowMo",
     "SparseSharing",
     "SquarmSgd",
     "Swift",
