@@ -6,6 +6,7 @@ use crate::error::TableError;
 use crate::fields::ABSENT;
 use crate::grid::{Grid, GridRow, comparisons, is_best_of, notes};
 use crate::request::Request;
+use crate::several::with_unit;
 use crate::table::{Outcome, Row, Table};
 
 /// The sign of a mean that is significantly other than the one that it is compared with.
@@ -103,7 +104,8 @@ fn mean(row: &Row, table: &Table) -> String {
     let Outcome::Figure(estimate) = &row.outcome else {
         return ABSENT.to_owned();
     };
-    let mut mean = Digits::of(&table.request.metric).mean(estimate.as_ref());
+    let (digits, _) = digits(table);
+    let mut mean = digits.mean(estimate.as_ref(), table.request.spread);
     if is_significant(row) {
         mean.push(SIGNIFICANT);
     }
@@ -138,6 +140,11 @@ fn significance(table: &Table) -> Option<String> {
     ))
 }
 
+/// How the means are written, and their unit if it is not that of the figure.
+fn digits(table: &Table) -> (Digits, Option<&'static str>) {
+    Digits::of_means(&table.request.metric, table.means())
+}
+
 /// What the cells are, and how many runs each is the mean of.
 fn what(table: &Table) -> String {
     let n = table.rows.iter().map(|row| match &row.outcome {
@@ -151,7 +158,7 @@ fn what(table: &Table) -> String {
         (true, _) => format!("{most} runs"),
         (false, _) => format!("{least} to {most} runs"),
     };
-    let metric = table.wording.name(&table.request.metric);
+    let metric = with_unit(table.wording.name(&table.request.metric), digits(table).1);
     format!("{metric}: the mean of {runs} in each cell")
 }
 

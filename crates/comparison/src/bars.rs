@@ -1,13 +1,16 @@
 //! Bars of a figure at one place of the runs.
 
 use meshfold_experiment::results::RecordedRun;
-use meshfold_figure::{Axis, Bar, Figure, Legend, Panel, Point, Scale, Size, Style, Unit, columns};
-use meshfold_statistics::Estimate;
+use meshfold_figure::{
+    Axis, Bar, Figure, Legend, Panel, Point, Scale, Size, Style, Swatch, Unit, columns,
+};
+use meshfold_statistics::{Estimate, Spread};
 
 use crate::at::At;
 use crate::panels::{Panels, title};
 use crate::plot::{Plot, PlotError, PlotRequest, expect_within, page, repeats, vertical};
 use crate::request::Request;
+use crate::series::Band;
 use crate::table::{Outcome, Row, Table};
 
 /// How much of its place a group of bars takes.
@@ -18,7 +21,7 @@ const BAR: f64 = 0.9;
 const LEAST: f64 = 3.0;
 
 impl Plot {
-    /// Draws a bar for each setting that `request` tells apart: the mean over its runs where they are judged, with its 95 % interval.
+    /// Draws a bar for each setting that `request` tells apart: the mean over its runs where they are judged, with an error bar.
     pub(crate) fn of_bars(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
         let table = Table::of(runs, table_request(request, request.place()?))?;
         let (by, wording) = (&request.curves.by, &table.wording);
@@ -30,11 +33,14 @@ impl Plot {
         let drawn: Vec<Vec<String>> = keys.iter().map(words).collect();
         let groups = Groups::of(&titles, &all, &drawn);
         let bars = table.rows.iter().enumerate();
-        let bars = bars.map(|(place, row)| groups.bar(place, &drawn[place], row));
+        let spread = spread(request.curves.band)?;
+        let bars = bars.map(|(place, row)| groups.bar(place, &drawn[place], row, spread));
         let put = |panel: &mut Panel, bar: Option<Bar>| panel.bars.extend(bar);
         let mut notes: Vec<String> = groups.legend.iter().filter_map(repeats).collect();
         notes.extend(panels.note(request));
-        notes.extend(bare(&table, "bar"));
+        if spread.is_some() {
+            notes.extend(bare(&table, "bar"));
+        }
         let size = page(request, panels.count())?;
         groups.expect_room(request, panels.count(), size)?;
         let figure = Figure {
@@ -102,7 +108,7 @@ impl Groups {
             .iter()
             .map(|values| values.first().cloned().unwrap_or_default());
         let filled = |legend| Legend {
-            is_filled: true,
+            swatch: Swatch::Area,
             ..legend
         };
         Self {
@@ -132,7 +138,13 @@ impl Groups {
     }
 
     /// The bar at `place` among the rows, with these `values`; none for a row without a figure.
-    fn bar(&self, place: usize, values: &[String], row: &Row) -> Option<Bar> {
+    fn bar(
+        &self,
+        place: usize,
+        values: &[String],
+        row: &Row,
+        spread: Option<Spread>,
+    ) -> Option<Bar> {
         let Outcome::Figure(Some(estimate)) = row.outcome else {
             return None;
         };
@@ -146,19 +158,32 @@ impl Groups {
         Some(Bar {
             style: self.styles[place],
             width: BAR * share,
-            end: mean_at(middle, &estimate),
+            end: mean_at(middle, &estimate, spread),
         })
     }
 }
 
-/// A mean at the place `x` of the horizontal axis, with its interval.
-pub(crate) fn mean_at(x: f64, estimate: &Estimate) -> Point {
-    let (y, interval) = (estimate.mean, estimate.interval);
+/// The error bars that are asked for around means; absent if none are.
+///
+/// # Errors
+/// [`PlotError::Band`] for what the clients have.
+pub(crate) fn spread(band: Band) -> Result<Option<Spread>, PlotError> {
+    match band {
+        Band::Quantiles => Err(PlotError::Band { band: "quantiles" }),
+        Band::Range => Err(PlotError::Band { band: "range" }),
+        Band::Interval | Band::Deviation | Band::Error | Band::None => Ok(band.spread()),
+    }
+}
+
+/// A mean at the place `x` of the horizontal axis, with such an error bar.
+pub(crate) fn mean_at(x: f64, estimate: &Estimate, spread: Option<Spread>) -> Point {
+    let y = estimate.mean;
+    let around = spread.and_then(|spread| estimate.around(spread));
     Point {
         x,
         y,
-        low: interval.map_or(y, |interval| interval.low),
-        high: interval.map_or(y, |interval| interval.high),
+        low: around.map_or(y, |around| around.low),
+        high: around.map_or(y, |around| around.high),
     }
 }
 
@@ -197,7 +222,7 @@ mod tests {
         let groups = Groups::of(&titles, &keys, &keys);
         assert_eq!(groups.names, ["ring", "star"]);
         assert_eq!(groups.legend[0].title, "algorithm");
-        assert!(groups.legend[0].is_filled);
+        assert_eq!(groups.legend[0].swatch, Swatch::Area);
         let runs = vec![Judged::finished("seed: 1", &[&[("test_accuracy", 0.5)]])];
         let table = Table::about(runs, Request::over_seeds()).unwrap();
         let bar = |place: usize| groups.bar(place, &keys[place], &table.rows[0]).unwrap();

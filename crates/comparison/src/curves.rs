@@ -3,17 +3,18 @@
 use meshfold_experiment::results::{Figures, Progress, RecordedRun};
 use meshfold_statistics::Estimate;
 
+use crate::ages::ages;
 use crate::at::At;
 use crate::deciding::{choice, deciding, taken};
 use crate::error::TableError;
 use crate::fields::Fields;
 use crate::grouping::{Group, Names, Shown, best_of};
 use crate::horizontal::Horizontal;
-use crate::judged::{Judged, expect_figure, known_of_clients};
+use crate::judged::{Judged, expect_figure, is_of_test_examples, known_of_clients};
 use crate::loss::Loss;
 use crate::name::Name;
 use crate::naming::{Known, Naming, Wording};
-use crate::notes::{missing, of_other_data};
+use crate::notes::{Choice, missing, of_other_data, unequal};
 use crate::only::{Chosen, Only};
 use crate::series::{Band, Sample, Series};
 use crate::setting_axis::numbers;
@@ -46,7 +47,7 @@ pub struct CurveRequest {
 pub struct Curves {
     /// In the order of their first runs.
     pub curves: Vec<MeanCurve>,
-    /// The values of the settings in `by` of all runs, also of those that `only` leaves out, in the order of the runs, each once.
+    /// The values of the settings in `by` of all runs, also of those that `only` leaves out, in the order in which their runs were first noted, each once.
     pub keys: Vec<Vec<String>>,
     /// What the losses of the curves are.
     pub loss: Loss,
@@ -100,8 +101,8 @@ impl Curves {
             .collect();
         let mut judged = Vec::new();
         let fields = Fields::of_each(runs.iter().map(|run| &run.settings));
-        for (run, fields) in runs.iter().zip(fields) {
-            let mut run_judged = Judged::of(run, fields, &wanted)?;
+        for ((run, age), fields) in runs.iter().zip(ages(runs)).zip(fields) {
+            let mut run_judged = Judged::of(run, age, fields, &wanted)?;
             if request.x == Horizontal::Progress(Progress::Epochs) {
                 add_epochs(run, &mut run_judged.figures);
             }
@@ -126,6 +127,11 @@ impl Curves {
         let groups = best_of(&candidates, &names.over, on, &At::Last);
         request.x.expect_to_advance(&groups, &names.over)?;
         let mut notes = best(&groups, on, request, &wording);
+        if let Some(best) = &request.best {
+            let (by, at) = (&request.by, &At::Last);
+            let choice = Choice { best, by, at };
+            notes.extend(unequal(&candidates, &names.over, on, &choice, &wording));
+        }
         notes.extend(of_other_data(&groups, &names.over));
         let is_known = |run: &Judged| run.measured(&request.y) && run.measured(request.x.figure());
         notes.extend(missing(&groups, &names.over, &request.by, is_known));
@@ -134,10 +140,17 @@ impl Curves {
             curve(group, request)
         });
         let curves: Vec<MeanCurve> = curves.collect();
-        let is_bare = request.band == Band::Interval && curves.iter().any(|curve| curve.runs < 2);
+        if is_of_test_examples(&request.y) && judged.iter().any(|run| run.ends_on_other_examples) {
+            notes.push(
+                "the last evaluation was made on other test examples than those before (`evaluate.last`): the last piece of a curve leads to \
+                 another test set"
+                    .to_owned(),
+            );
+        }
+        let is_bare = request.band.spread().is_some() && curves.iter().any(|curve| curve.runs < 2);
         if is_bare {
             notes.push(format!(
-                "a curve of one {} has no interval and is drawn without a band",
+                "a curve of one {} has no spread and is drawn without a band",
                 wording.name(&request.over)
             ));
         }
@@ -265,11 +278,11 @@ fn point(x: f64, samples: &[Sample], band: Band) -> Option<CurvePoint> {
     let estimate = Estimate::of(&values)?;
     let mean = estimate.mean;
     let count = samples.len() as f64;
+    let around = band.spread().and_then(|spread| estimate.around(spread));
     let (low, high) = match band {
-        Band::None => (mean, mean),
-        Band::Interval => estimate
-            .interval
-            .map_or((mean, mean), |interval| (interval.low, interval.high)),
+        Band::Interval | Band::Deviation | Band::Error | Band::None => {
+            around.map_or((mean, mean), |around| (around.low, around.high))
+        }
         Band::Quantiles => (
             samples.iter().map(|sample| sample.low).sum::<f64>() / count,
             samples.iter().map(|sample| sample.high).sum::<f64>() / count,

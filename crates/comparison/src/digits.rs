@@ -1,7 +1,8 @@
 //! How many digits of a figure a table shows.
 
 use meshfold_experiment::results::FigureKind;
-use meshfold_statistics::Estimate;
+use meshfold_figure::bytes_unit;
+use meshfold_statistics::{Estimate, Spread};
 
 use crate::fields::ABSENT;
 
@@ -33,13 +34,27 @@ impl Digits {
         }
     }
 
-    /// `88.80 ± 1.20 %`; without an interval the mean alone.
-    pub(crate) fn mean(self, estimate: Option<&Estimate>) -> String {
+    /// Those of the figure called `metric` with such `means`, and the unit that they are of if it is not the figure's own: bytes are in the unit
+    /// that suits the largest of them.
+    pub(crate) fn of_means<'a>(
+        metric: &str,
+        means: impl Iterator<Item = &'a Estimate>,
+    ) -> (Self, Option<&'static str>) {
+        if FigureKind::of(metric) != FigureKind::Bytes {
+            return (Self::of(metric), None);
+        }
+        let largest = means.map(|mean| mean.mean).fold(0.0, f64::max);
+        let (divisor, unit) = bytes_unit(largest);
+        (Self::Divided(divisor), Some(unit))
+    }
+
+    /// `88.80 ± 1.20 %`, with what `spread` says; for a single number the mean alone.
+    pub(crate) fn mean(self, estimate: Option<&Estimate>, spread: Spread) -> String {
         let Some(estimate) = estimate else {
             return ABSENT.to_owned();
         };
         let mean = self.number(estimate.mean);
-        match estimate.interval {
+        match estimate.around(spread) {
             Some(interval) => {
                 // Values that are equal but for rounding have no interval to speak of.
                 let is_noise = interval.half_width() < ROUNDING * estimate.mean.abs();
@@ -117,11 +132,15 @@ mod tests {
                 .mean(Some(&estimate))
                 .starts_with("62.50 ± ")
         );
-        assert_eq!(Digits::Percent.mean(None), "–");
+        assert_eq!(Digits::Percent.mean(None, Spread::Interval), "–");
         let equal = Estimate::of(&[0.1 + 0.2, 0.3]).unwrap();
-        assert_eq!(Digits::Four.mean(Some(&equal)), "0.3000 ± 0");
-        let mean =
-            |digits: Digits, values: &[f64]| digits.mean(Some(&Estimate::of(values).unwrap()));
+        assert_eq!(
+            Digits::Four.mean(Some(&equal), Spread::Interval),
+            "0.3000 ± 0"
+        );
+        let mean = |digits: Digits, values: &[f64]| {
+            digits.mean(Some(&Estimate::of(values).unwrap()), Spread::Interval)
+        };
         assert_eq!(mean(Digits::Four, &[0.30, 0.31]), "0.3050 ± 0.0635");
         assert_eq!(mean(Digits::Four, &[150.0, 150.01]), "150.0 ± 0.06");
         assert_eq!(mean(Digits::Four, &[1.0, 1.0 + 1e-9]), "1.000 ± 6.353e-9");

@@ -3,6 +3,7 @@
 use meshfold_data::nearest;
 use meshfold_experiment::results::{Progress, ResultsError};
 
+use crate::at::At;
 use crate::grouping::Shown;
 
 /// What is wrong with the request, or with the runs.
@@ -195,6 +196,19 @@ pub enum TableError {
         differing: Vec<String>,
     },
     /// Two runs of a row have the same seed, or whatever is averaged over.
+    #[error(
+        "the {shown} {row} has two runs of {over} on different data: a file of the dataset differs between their machines, or was replaced. \
+         Run one of them again with `--again`, or give one folder of results at a time"
+    )]
+    OtherData {
+        /// What was to be made of them.
+        shown: Shown,
+        /// The values that tell it apart.
+        row: String,
+        /// The setting that is averaged over, and its value.
+        over: String,
+    },
+    /// Two runs of a row share the value that is averaged over.
     #[error("the {shown} {row} has two runs of {over}: give one folder of results at a time")]
     Twice {
         /// What the runs would become.
@@ -204,6 +218,34 @@ pub enum TableError {
         /// What both runs have.
         over: String,
     },
+    /// No run reaches a target whose cost is asked for.
+    #[error("{written}: no run has reached this test accuracy")]
+    NeverReached {
+        /// The figure.
+        written: String,
+    },
+    /// A cost is asked for without a target that can be reached.
+    #[error("{written}: needed a test accuracy as a fraction, such as rounds_to=0.9")]
+    NoTarget {
+        /// The figure.
+        written: String,
+    },
+    /// Two values of a setting would be called the same.
+    #[error("--name: {} and {} are both called `{words}`, and could not be told apart", values[0], values[1])]
+    SameWords {
+        /// The words.
+        words: String,
+        /// The values.
+        values: [String; 2],
+    },
+    /// A cost until a target is asked for at a place.
+    #[error("{written}: it is known of a run as a whole, and does not go with --at {at}")]
+    CostAt {
+        /// The figure.
+        written: String,
+        /// The place.
+        at: At,
+    },
     /// The setting compared by is none of the columns.
     #[error("--compare {written}: the rows are not told apart by `{written}`; name it in --by")]
     NotAColumn {
@@ -211,7 +253,9 @@ pub enum TableError {
         written: String,
     },
     /// The setting whose values are to stand side by side is none of the columns.
-    #[error("--across {written}: the rows are not told apart by `{written}`; name it in --by, too")]
+    #[error(
+        "--across {written}: needed one setting, by which the rows are told apart; name it in --by, too"
+    )]
     NoColumnAcross {
         /// What was asked for.
         written: String,

@@ -4,6 +4,7 @@ use meshfold_experiment::results::FigureKind;
 use meshfold_figure::Unit;
 
 use crate::client_figure::ClientFigure;
+use crate::cost_figure::CostFigure;
 use crate::horizontal::Horizontal;
 use crate::loss::Loss;
 
@@ -17,6 +18,9 @@ pub(crate) fn of_progress(x: &Horizontal, loss: Loss) -> (String, Unit) {
 
 /// The words for a figure, such as `Test accuracy, worst 10 %`, and its unit in runs with this `loss`.
 pub(crate) fn of_figure(name: &str, loss: Loss) -> (String, Unit) {
+    if let Some(cost) = CostFigure::parse(name) {
+        return (cost.title(), unit(name, loss));
+    }
     let figure = ClientFigure::parse(name);
     let (of, ending) = match figure.and_then(|figure| Some((figure.of, figure.ending()?))) {
         Some((of, ending)) => (of, ending),
@@ -68,6 +72,16 @@ mod tests {
             ("own.seconds", "Time", Unit::Of("s")),
             ("wall_seconds", "Wall time", Unit::Of("s")),
             ("own.p10", "P10", Unit::Number),
+            (
+                "seconds_to=0.9",
+                "Simulated time to 90 % test accuracy",
+                Unit::Of("s"),
+            ),
+            (
+                "bytes_to=0.5",
+                "Bytes sent to 50 % test accuracy",
+                Unit::Bytes,
+            ),
         ] {
             let expected = (words.to_owned(), unit);
             assert_eq!(of_figure(name, Loss::CrossEntropy), expected, "{name}");

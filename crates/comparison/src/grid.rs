@@ -2,9 +2,11 @@
 
 use meshfold_experiment::results::more_is_better;
 use meshfold_figure::bytes_unit;
+use meshfold_statistics::Spread;
 
 use crate::digits::Digits;
 use crate::fields::ABSENT;
+use crate::several::with_unit;
 use crate::table::{Outcome, Reaching, Row, Table};
 
 /// Titles, and for each row its cells.
@@ -47,11 +49,14 @@ impl Grid {
         let mut titles = table.setting_titles();
         let words = titles.len();
         let costs = Costs::of(table);
+        let (digits, unit) = Digits::of_means(&request.metric, table.means());
         titles.extend(match &costs {
             Some(costs) => costs.titles(),
-            None => ["n", wording.name(&request.metric), "sd"]
-                .map(str::to_owned)
-                .to_vec(),
+            None => {
+                let metric = with_unit(wording.name(&request.metric), unit);
+                let sd = (request.spread == Spread::Interval).then(|| "sd".to_owned());
+                ["n".to_owned(), metric].into_iter().chain(sd).collect()
+            }
         });
         if let Some((field, value)) = &request.compare {
             let value = wording.value(field, value);
@@ -62,12 +67,11 @@ impl Grid {
             let titles_of_it = [&format!("minus {value}"), "effect", p];
             titles.extend(titles_of_it.map(str::to_owned));
         }
-        let digits = Digits::of(&request.metric);
         let with_comparison = request.compare.is_some();
         let rows = table.rows.iter().map(|row| {
             let mut cells = cells(row, table, costs.as_ref(), digits);
             if with_comparison {
-                cells.extend(comparison(row, digits));
+                cells.extend(comparison(row, digits, request.spread));
             }
             let mean = is_best(row, table).then_some(words + 1);
             GridRow {
@@ -121,15 +125,15 @@ impl Costs {
         titles.map(str::to_owned).collect()
     }
 
-    fn cells(&self, reaching: &Reaching) -> Vec<String> {
+    fn cells(&self, reaching: &Reaching, spread: Spread) -> Vec<String> {
         let bytes = Digits::Divided(self.bytes.0);
         let mut cells = vec![
             format!("{} of {}", reaching.reached, reaching.runs),
-            Digits::Tenths.mean(reaching.rounds.as_ref()),
-            bytes.mean(reaching.bytes.as_ref()),
+            Digits::Tenths.mean(reaching.rounds.as_ref(), spread),
+            bytes.mean(reaching.bytes.as_ref(), spread),
         ];
         if self.with_seconds {
-            cells.push(Digits::Four.mean(reaching.seconds.as_ref()));
+            cells.push(Digits::Four.mean(reaching.seconds.as_ref(), spread));
         }
         cells
     }
@@ -142,9 +146,12 @@ pub(crate) fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
     let mut notes = table.notes.clone();
     let mut cells = rows.iter().flat_map(|row| &row.cells);
     if cells.any(|cell| cell.contains('±')) {
-        notes.push(format!(
-            "± is half of the 95 % interval of the mean (Student's t) over {over}"
-        ));
+        let what = match table.request.spread {
+            Spread::Interval => "half of the 95 % interval of the mean (Student's t)",
+            Spread::Deviation => "the standard deviation (of a sample: n - 1)",
+            Spread::Error => "the standard error of the mean (standard deviation / √n)",
+        };
+        notes.push(format!("± is {what} over {over}"));
     }
     let compare = table.request.compare.as_ref();
     if let Some((field, value)) = compare.filter(|_| table.request.across.is_none()) {
@@ -182,25 +189,28 @@ pub(crate) fn of_settings(row: &Row, table: &Table) -> Vec<String> {
 
 fn cells(row: &Row, table: &Table, costs: Option<&Costs>, digits: Digits) -> Vec<String> {
     let mut cells = of_settings(row, table);
+    let spread = table.request.spread;
     match (&row.outcome, costs) {
-        (Outcome::Target(reaching), Some(costs)) => cells.extend(costs.cells(reaching)),
+        (Outcome::Target(reaching), Some(costs)) => cells.extend(costs.cells(reaching, spread)),
         (Outcome::Target(_), None) => {}
         (Outcome::Figure(estimate), _) => {
             let n = estimate.map_or(0, |estimate| estimate.n);
             let sd = estimate.and_then(|estimate| estimate.sd);
             cells.push(n.to_string());
-            cells.push(digits.mean(estimate.as_ref()));
-            cells.push(sd.map_or_else(dash, |sd| digits.figure(sd)));
+            cells.push(digits.mean(estimate.as_ref(), spread));
+            if spread == Spread::Interval {
+                cells.push(sd.map_or_else(dash, |sd| digits.figure(sd)));
+            }
         }
     }
     cells
 }
 
-fn comparison(row: &Row, digits: Digits) -> [String; 3] {
+fn comparison(row: &Row, digits: Digits, spread: Spread) -> [String; 3] {
     let paired = row.comparison.as_ref();
     let test = paired.and_then(|paired| paired.test);
     [
-        digits.mean(paired.map(|paired| &paired.difference)),
+        digits.mean(paired.map(|paired| &paired.difference), spread),
         test.map_or_else(dash, |test| format!("{:.2}", test.effect)),
         row.corrected
             .map_or_else(dash, |p_value| match p_value < 0.001 {

@@ -4,6 +4,7 @@ use meshfold_experiment::results::more_is_better;
 use meshfold_statistics::Estimate;
 
 use crate::at::At;
+use crate::cost_figure::CostFigure;
 use crate::difference::short;
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
@@ -109,17 +110,19 @@ impl<'a> Group<'a> {
                 differing: differing.iter().map(short).collect(),
             });
         }
-        let mut seen = Vec::new();
-        for value in self.runs.iter().map(|run| names.over.text(&run.fields)) {
-            if seen.contains(&value) {
+        let mut seen: Vec<(String, &Judged)> = Vec::new();
+        for run in &self.runs {
+            let value = names.over.text(&run.fields);
+            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == value) {
                 let over = format!("{} {value}", names.over.written);
-                return Err(TableError::Twice {
-                    shown: names.shown,
-                    row,
-                    over,
+                let shown = names.shown;
+                let examples = other.examples.as_ref().zip(run.examples.as_ref());
+                return Err(match examples.is_some_and(|(one, other)| one != other) {
+                    true => TableError::OtherData { shown, row, over },
+                    false => TableError::Twice { shown, row, over },
                 });
             }
-            seen.push(value);
+            seen.push((value, run));
         }
         Ok(())
     }
@@ -170,7 +173,12 @@ pub(crate) fn best_of<'a>(groups: &[Group<'a>], over: &Name, on: &str, at: &At) 
         let mean = group
             .estimate(over, on, at)
             .map(|estimate| sign * estimate.mean);
-        [mean.unwrap_or(f64::NEG_INFINITY), 0.0]
+        // A cost is known of those alone that reach the target.
+        let there = match CostFigure::parse(on) {
+            Some(_) => group.values(over, on, at).len() as f64,
+            None => 0.0,
+        };
+        [there, mean.unwrap_or(f64::NEG_INFINITY)]
     };
     of_highest(groups, score)
 }

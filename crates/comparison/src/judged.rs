@@ -7,6 +7,7 @@ use meshfold_experiment::results::{Figures, Progress, RecordedRun, reaches};
 use crate::at::At;
 use crate::client_figure::{ClientFigure, add_client_figures};
 use crate::combined_columns::label;
+use crate::cost_figure::{CostFigure, OF};
 use crate::error::TableError;
 use crate::fields::Fields;
 
@@ -14,6 +15,8 @@ use crate::fields::Fields;
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
     pub(crate) fields: Fields,
+    /// Colours go by it: see [`ages`](crate::ages::ages).
+    pub(crate) age: [usize; 2],
     pub(crate) figures: Vec<Figures>,
     pub(crate) is_finished: bool,
     /// Why it failed, if it did.
@@ -27,23 +30,31 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// `run`, whose settings are `fields`, with the figures of `metrics.jsonl`, and with those of `wanted` that are figures over its clients.
+    /// `run` of such an `age`, whose settings are `fields`, with the figures of `metrics.jsonl`, and with those of `wanted` that are figures over its clients.
     pub(crate) fn of(
         run: &RecordedRun,
+        age: [usize; 2],
         fields: Fields,
         wanted: &[String],
     ) -> Result<Self, TableError> {
         let mut figures = run.figures()?;
         let of_clients = add_client_figures(run, wanted, &mut figures)?;
-        Ok(Self {
+        let mut judged = Self {
             fields,
+            age,
             figures,
             of_clients,
             is_finished: run.is_finished,
             failure: run.failure.clone(),
             ends_on_other_examples: run.ends_on_other_examples(),
             examples: run.examples(),
-        })
+        };
+        for name in wanted {
+            if let Some(cost) = CostFigure::parse(name) {
+                cost.add(name, &mut judged);
+            }
+        }
+        Ok(judged)
     }
 
     /// Whether an evaluation has the figure called `metric`.
@@ -87,6 +98,7 @@ impl Judged {
         };
         Self {
             fields: Fields::of(&settings.expect("they are YAML")),
+            age: [0; 2],
             figures: evaluations.iter().map(figures).collect(),
             is_finished: true,
             failure: None,
@@ -131,6 +143,17 @@ pub(crate) fn known_of_clients(runs: &[Judged]) -> Vec<String> {
 /// Why none of `runs` has the figure called `metric`.
 fn not_measured(metric: &str, runs: &[Judged]) -> TableError {
     let written = metric.to_owned();
+    if let Some(cost) = CostFigure::parse(metric) {
+        let is_there = |run: &Judged| run.reaching(OF, cost.target).is_some();
+        return match runs.iter().any(is_there) {
+            true if cost.way == Progress::Seconds => TableError::NoNetwork { written },
+            true => unknown(written, runs, Vec::new()),
+            false => TableError::NeverReached { written },
+        };
+    }
+    if CostFigure::is_meant(metric) {
+        return TableError::NoTarget { written };
+    }
     if metric == Progress::Seconds.figure() {
         return TableError::NoNetwork { written };
     }
@@ -151,6 +174,10 @@ fn not_measured(metric: &str, runs: &[Judged]) -> TableError {
             },
         };
     }
+    unknown(written, runs, of_clients)
+}
+
+fn unknown(written: String, runs: &[Judged], of_clients: Vec<String>) -> TableError {
     let names = runs.iter().flat_map(|run| &run.figures);
     let known: BTreeSet<&String> = names.flat_map(|figures| figures.keys()).collect();
     TableError::UnknownFigure {

@@ -5,6 +5,7 @@
 //! [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
 mod across;
+mod ages;
 mod at;
 mod bars;
 mod baseline;
@@ -13,6 +14,7 @@ mod column;
 mod combined;
 mod combined_columns;
 mod combined_files;
+mod cost_figure;
 mod curves;
 mod deciding;
 mod difference;
@@ -58,6 +60,7 @@ pub use latex::latex;
 pub use loss::Loss;
 pub use markdown::markdown;
 pub use meshfold_experiment::results::Progress;
+pub use meshfold_statistics::Spread;
 pub use naming::Naming;
 pub use only::{Only, are_chosen};
 pub use plot::{AxisRequest, Plot, PlotError, PlotRequest};

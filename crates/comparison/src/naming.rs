@@ -34,9 +34,10 @@ impl FromStr for Naming {
             (name.to_owned(), words.to_owned())
         };
         let readings: Vec<(String, String)> = splits.map(reading).collect();
-        match readings.is_empty() {
-            true => Err("needed a name and its words, such as dfedavg=DFedAvg".to_owned()),
-            false => Ok(Self { readings }),
+        let has_words = readings.iter().any(|(_, words)| !words.trim().is_empty());
+        match has_words {
+            false => Err("needed a name and its words, such as dfedavg=DFedAvg".to_owned()),
+            true => Ok(Self { readings }),
         }
     }
 }
@@ -111,7 +112,25 @@ impl Wording {
             of_any.extend(found.of_any.iter().map(of_value));
         }
         wording.values.extend(of_any);
+        wording.expect_distinct()?;
         Ok(wording)
+    }
+
+    /// Requires that no two values of a setting have the same words.
+    fn expect_distinct(&self) -> Result<(), TableError> {
+        for (place, (field, value, words)) in self.values.iter().enumerate() {
+            // The words of one setting go before those of any.
+            let is_same = |(of, other, same): &&(String, String, String)| {
+                of == field && other != value && same == words
+            };
+            if let Some((_, other, _)) = self.values[..place].iter().find(is_same) {
+                return Err(TableError::SameWords {
+                    words: words.clone(),
+                    values: [other.clone(), value.clone()],
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The words for a setting or a figure; its name if none were asked for.
@@ -131,7 +150,8 @@ impl Wording {
         self.of_value(field, value).unwrap_or(value)
     }
 
-    fn of_value(&self, field: &str, value: &str) -> Option<&str> {
+    /// The words for the value of a setting, if some were asked for.
+    pub(crate) fn of_value(&self, field: &str, value: &str) -> Option<&str> {
         let mut values = self.values.iter();
         let found = values.find(|(of, known, _)| of == field && known == value);
         found.map(|(.., words)| words.as_str())

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::at::At;
 use crate::client_figure::ClientFigure;
+use crate::cost_figure::{CostFigure, OF};
 use crate::deciding::{choice, soonest_choice};
 use crate::edge_of_range::at_the_edge;
 use crate::grouping::Group;
-use crate::judged::Judged;
+use crate::judged::{Judged, is_of_test_examples};
 use crate::name::Name;
 use crate::naming::Wording;
 use crate::request::Request;
@@ -29,11 +30,17 @@ pub(crate) fn notes(
     notes.extend(together(edges(candidates, groups, request, wording)));
     notes.extend(place(groups, request, wording));
     notes.extend(of_clients(request, on, wording));
-    notes.extend(together(unequal(candidates, over, on, request, wording)));
+    if let Some(best) = &request.best {
+        let (by, at) = (&request.by, &request.at);
+        let choice = Choice { best, by, at };
+        notes.extend(unequal(candidates, over, on, &choice, wording));
+    }
     notes.extend(of_other_data(candidates, over));
-    let is_known = |run: &Judged| match request.at {
-        At::Target(target) => run.knows_reaching(&request.metric, target),
-        At::Last | At::Place { .. } => knows_some(run, request),
+    let cost = CostFigure::parse(&request.metric);
+    let is_known = |run: &Judged| match (&request.at, cost) {
+        (At::Target(target), _) => run.knows_reaching(&request.metric, *target),
+        (_, Some(_)) => run.is_finished,
+        (At::Last | At::Place { .. }, None) => knows_some(run, request),
     };
     notes.extend(missing(groups, over, &request.by, is_known));
     notes.extend(together(without_some_figure(
@@ -120,32 +127,30 @@ fn edges(
 ) -> Vec<OfRow> {
     let at_the_edge = at_the_edge(candidates, groups, request, wording).into_iter();
     let of_row = |(place, what): (usize, String)| {
-        let row = row_of(&groups[place].keys, request, wording);
+        let row = row_of(&groups[place].keys, &request.by, wording);
         OfRow { row, what }
     };
     at_the_edge.map(of_row).collect()
 }
 
 /// What the row with these `keys` is called, without its best value.
-fn row_of(keys: &[String], request: &Request, wording: &Wording) -> String {
+fn row_of(keys: &[String], by: &[String], wording: &Wording) -> String {
     match keys.is_empty() {
         true => "all runs".to_owned(),
-        false => wording.values(&request.by, keys).join(", "),
+        false => wording.values(by, keys).join(", "),
     }
 }
 
 /// For each row whose candidates for `best` were measured under different numbers of `over`: the number of each.
-fn unequal(
+pub(crate) fn unequal(
     candidates: &[Group<'_>],
     over: &Name,
     on: &str,
-    request: &Request,
+    chosen: &Choice<'_>,
     wording: &Wording,
-) -> Vec<OfRow> {
-    let Some(best) = &request.best else {
-        return Vec::new();
-    };
-    let count = |group: &Group<'_>| group.values(over, on, &request.at).len();
+) -> Vec<String> {
+    let Choice { best, by, at } = *chosen;
+    let count = |group: &Group<'_>| group.values(over, on, at).len();
     let of_row = |keys: &[String]| {
         let tried = candidates.iter().filter(|group| group.keys == keys);
         let say = |group: &Group<'_>| {
@@ -155,7 +160,7 @@ fn unequal(
         let least = tried.clone().map(count).min();
         let is_equal = least == tried.clone().map(count).max();
         (!is_equal).then(|| {
-            let row = row_of(keys, request, wording);
+            let row = row_of(keys, by, wording);
             let counts: Vec<String> = tried.map(say).collect();
             let what = format!(
                 "the values of {} do not have the same number of runs over {} ({})",
@@ -172,7 +177,18 @@ fn unequal(
             rows.push(&group.keys);
         }
     }
-    rows.into_iter().filter_map(of_row).collect()
+    together(rows.into_iter().filter_map(of_row).collect())
+}
+
+/// A choice among the values of a setting.
+#[derive(Clone, Copy)]
+pub(crate) struct Choice<'a> {
+    /// The setting.
+    pub(crate) best: &'a str,
+    /// The settings that tell rows apart.
+    pub(crate) by: &'a [String],
+    /// Where runs are judged.
+    pub(crate) at: &'a At,
 }
 
 /// Whether a run has any of the figures where it is judged.
@@ -191,6 +207,9 @@ fn without_some_figure(
     if request.also.is_empty() {
         return Vec::new();
     }
+    // Runs that do not reach a target are told otherwise.
+    let figures = request.figures();
+    let figures = figures.filter(|figure| CostFigure::parse(figure).is_none());
     let of_figure = |figure: &String| {
         let lacks =
             |run: &&&Judged| knows_some(run, request) && run.value(figure, &request.at).is_none();
@@ -209,7 +228,7 @@ fn without_some_figure(
         };
         groups.iter().filter_map(say).collect::<Vec<_>>()
     };
-    request.figures().flat_map(of_figure).collect()
+    figures.flat_map(of_figure).collect()
 }
 
 /// Finished runs that ended before the progress at which they are to be judged.
@@ -238,11 +257,18 @@ fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
 
 /// The finished runs that never reached the target, of rows in which others did.
 fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
-    let At::Target(target) = request.at else {
-        return Vec::new();
+    let cost = request
+        .figures()
+        .find_map(|figure| CostFigure::parse(figure));
+    let (metric, target, what) = match (&request.at, cost) {
+        (At::Target(target), _) => (request.metric.as_str(), *target, request.at.to_string()),
+        (_, Some(CostFigure { target, .. })) => {
+            (OF, target, format!("a test accuracy of {target}"))
+        }
+        _ => return Vec::new(),
     };
     let say = |group: &Group<'_>| {
-        let is_there = |run: &&&Judged| run.reaching(&request.metric, target).is_some();
+        let is_there = |run: &&&Judged| run.reaching(metric, target).is_some();
         let never = |run: &&&Judged| run.is_finished && !is_there(run);
         let missed = group.runs.iter().filter(never);
         let missed: Vec<String> = missed.map(|run| over.text(&run.fields)).collect();
@@ -253,7 +279,7 @@ fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
                 "{} {} never reached {}; the means are those of the runs that reached it, and the others would have taken longer",
                 over.written,
                 missed.join(", "),
-                request.at
+                what
             ),
         })
     };
@@ -270,12 +296,24 @@ fn place(groups: &[Group<'_>], request: &Request, wording: &Wording) -> Option<S
             wording.name(&request.metric)
         )),
         At::Place { .. } => {
-            let mut runs = groups.iter().flat_map(|group| &group.runs);
-            let lines = match runs.any(|run| at.is_between(&run.figures)) {
+            let mut runs = groups.iter().flat_map(|group| group.runs.iter().copied());
+            let lines = match runs.clone().any(|run| at.is_between(&run.figures)) {
                 true => "; between two evaluations of a run they lie on a straight line",
                 false => "",
             };
-            Some(format!("figures at {at}{lines}"))
+            let is_of_others = |run: &&Judged| {
+                let before = run.figures.len().saturating_sub(1);
+                run.ends_on_other_examples
+                    && at.is_between(&run.figures)
+                    && !at.is_passed(&run.figures[..before])
+            };
+            let is_mixed = request.figures().any(|figure| is_of_test_examples(figure))
+                && runs.any(is_of_others);
+            let others = match is_mixed {
+                true => ", also to the last one, which has other test examples (`evaluate.last`)",
+                false => "",
+            };
+            Some(format!("figures at {at}{lines}{others}"))
         }
     }
 }

@@ -86,6 +86,8 @@ pub(crate) struct Chosen {
     pub(crate) runs: Vec<Judged>,
     /// Those of all runs, chosen or not.
     pub(crate) all: Vec<Fields>,
+    /// The places of all runs, the one that was noted first before the others.
+    by_age: Vec<usize>,
 }
 
 impl Chosen {
@@ -93,15 +95,17 @@ impl Chosen {
     pub(crate) fn of(runs: Vec<Judged>, only: &[Only]) -> Result<Self, TableError> {
         let all: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
         let chosen = chosen(&all, only)?;
+        let mut by_age: Vec<usize> = (0..runs.len()).collect();
+        by_age.sort_by_key(|place| runs[*place].age);
         let pairs = runs.into_iter().zip(chosen);
         let runs = pairs.filter_map(|(run, is)| is.then_some(run)).collect();
-        Ok(Self { runs, all })
+        Ok(Self { runs, all, by_age })
     }
 
-    /// The values of the settings `by` in all runs, each once.
+    /// The values of the settings `by` in all runs, each once, those that were noted first before the others.
     pub(crate) fn keys(&self, by: &[Name]) -> Vec<Vec<String>> {
         let mut keys: Vec<Vec<String>> = Vec::new();
-        for run in &self.all {
+        for run in self.by_age.iter().map(|place| &self.all[*place]) {
             let key: Vec<String> = by.iter().map(|name| name.text(run)).collect();
             if !keys.contains(&key) {
                 keys.push(key);

@@ -1,43 +1,46 @@
 //! Points of a figure at one place of the runs, over the values of a setting.
 
 use meshfold_experiment::results::RecordedRun;
-use meshfold_figure::{Axis, Curve, Figure, Point, Unit};
+use meshfold_figure::{Axis, AxisValue, Curve, Figure, Point, Swatch, Unit};
+use meshfold_statistics::Spread;
 
-use crate::bars::{bare, mean_at, table_request};
+use crate::bars::{bare, mean_at, spread, table_request};
 use crate::error::TableError;
 use crate::judged::Judged;
 use crate::name::Name;
-use crate::naming::Wording;
 use crate::only::Chosen;
 use crate::panels::{Panels, title};
 use crate::plot::{
     AxisRequest, Plot, PlotError, PlotRequest, axis, expect_within, page, repeats, vertical,
 };
-use crate::series::Band;
 use crate::setting_axis::{expect_numbers, scale};
 use crate::table::{Outcome, Row, Table, judged};
 
 impl Plot {
     /// Draws a line for each setting that `request` tells apart. Its points are the means over the runs for each value of the setting
-    /// `x`, with their 95 % intervals: those of a table in which `x` tells rows apart, too.
+    /// `x`, with error bars: those of a table in which `x` tells rows apart, too.
     pub(crate) fn over_setting(
         runs: &[RecordedRun],
         request: &PlotRequest,
         x: &str,
     ) -> Result<Self, PlotError> {
-        expect_intervals(request.curves.band)?;
+        let spread = spread(request.curves.band)?;
         let Rows { table, lacking } = Rows::of(runs, request, x)?;
-        let lines = lines(&table, request.curves.band);
+        let lines = lines(&table, spread);
         let keys: Vec<Vec<String>> = lines.iter().map(|line| line.keys.clone()).collect();
         let wording = &table.wording;
         let panels = Panels::of(&keys, request, wording)?;
-        let (legend, styles) = panels.looks(request, wording, [&table.keys, &keys]);
-        let horizontal = horizontal(request, x, &lines, wording)?;
+        let (mut legend, styles) = panels.looks(request, wording, [&table.keys, &keys]);
+        // Marks go with dashes, and these with the last settings.
+        if let Some(of_dashes) = legend.last_mut() {
+            of_dashes.swatch = Swatch::Marked;
+        }
+        let horizontal = horizontal(request, x, &lines, &table)?;
         let mut notes: Vec<String> = legend.iter().filter_map(repeats).collect();
         notes.extend(panels.note(request));
         notes.extend(lacking);
         notes.extend(without_place(x, &horizontal));
-        if request.curves.band == Band::Interval {
+        if spread.is_some() {
             notes.extend(bare(&table, "point"));
         }
         let curves = lines.into_iter().zip(styles).map(|(line, style)| Curve {
@@ -59,15 +62,6 @@ impl Plot {
         }
         notes.extend(table.notes);
         Ok(Self { figure, notes })
-    }
-}
-
-/// Requires that intervals of means are asked for around points, or nothing.
-fn expect_intervals(band: Band) -> Result<(), PlotError> {
-    match band {
-        Band::Interval | Band::None => Ok(()),
-        Band::Quantiles => Err(PlotError::Band { band: "quantiles" }),
-        Band::Range => Err(PlotError::Band { band: "range" }),
     }
 }
 
@@ -135,7 +129,7 @@ struct Line {
 }
 
 /// The lines of `table`, in the order of their first rows.
-fn lines(table: &Table, band: Band) -> Vec<Line> {
+fn lines(table: &Table, spread: Option<Spread>) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for row in &table.rows {
         let keys = &row.keys[..row.keys.len() - 1];
@@ -147,7 +141,7 @@ fn lines(table: &Table, band: Band) -> Vec<Line> {
                 points: Vec::new(),
             });
         }
-        lines[place].points.extend(point(row, band));
+        lines[place].points.extend(point(row, spread));
     }
     for line in &mut lines {
         line.points.sort_by(|one, other| one.x.total_cmp(&other.x));
@@ -156,20 +150,12 @@ fn lines(table: &Table, band: Band) -> Vec<Line> {
 }
 
 /// The point of a row whose last key is the value on the axis; none for a row without a figure.
-fn point(row: &Row, band: Band) -> Option<Point> {
+fn point(row: &Row, spread: Option<Spread>) -> Option<Point> {
     let Outcome::Figure(Some(estimate)) = row.outcome else {
         return None;
     };
     let x = row.settings.get(row.keys.len() - 1)?.as_f64()?;
-    let point = mean_at(x, &estimate);
-    Some(match band {
-        Band::None => Point {
-            low: point.y,
-            high: point.y,
-            ..point
-        },
-        _ => point,
-    })
+    Some(mean_at(x, &estimate, spread))
 }
 
 /// The axis of the setting `x`.
@@ -177,7 +163,7 @@ fn horizontal(
     request: &PlotRequest,
     x: &str,
     lines: &[Line],
-    wording: &Wording,
+    table: &Table,
 ) -> Result<Axis, PlotError> {
     let points = lines.iter().flat_map(|line| &line.points);
     let mut values: Vec<f64> = points.map(|point| point.x).collect();
@@ -187,17 +173,29 @@ fn horizontal(
         scale: Some(scale(request.x, &values)),
         ..request.x
     };
-    let axis = axis(title(x, wording), Unit::Number, asked)?;
+    let axis = axis(title(x, &table.wording), Unit::Number, asked)?;
+    let named = |number| AxisValue {
+        number,
+        name: name_of(number, table),
+    };
+    let values = values.into_iter().map(named).collect();
     Ok(Axis { values, ..axis })
+}
+
+/// The words that were asked for in place of a value of the setting of the axis.
+fn name_of(number: f64, table: &Table) -> Option<String> {
+    let setting = table.request.by.last()?;
+    let value = |row: &Row| row.settings.get(row.keys.len() - 1)?.as_f64();
+    let row = table.rows.iter().find(|row| value(row) == Some(number))?;
+    let words = table.wording.of_value(setting, row.keys.last()?)?;
+    Some(words.to_owned())
 }
 
 /// Says that a logarithmic axis has no place for some values of the setting `x`, if that is so.
 fn without_place(x: &str, axis: &Axis) -> Option<String> {
-    let values = axis
-        .values
-        .iter()
-        .filter(|value| !axis.scale.holds(**value));
-    let values: Vec<String> = values.map(f64::to_string).collect();
+    let values = axis.values.iter().map(|value| value.number);
+    let values = values.filter(|value| !axis.scale.holds(*value));
+    let values: Vec<String> = values.map(|value| value.to_string()).collect();
     let text = || {
         let values = values.join(", ");
         format!("{x} {values}: not drawn, as a logarithmic axis has numbers above 0 alone")
@@ -232,7 +230,7 @@ mod tests {
 
     #[test]
     fn lines_go_over_the_numbers_in_their_order() {
-        let lines = lines(&table(), Band::Interval);
+        let lines = lines(&table(), Some(Spread::Interval));
         let keys: Vec<&str> = lines.iter().map(|line| line.keys[0].as_str()).collect();
         assert_eq!(keys, ["dsgd", "fedavg"]);
         let places = |line: &Line| -> Vec<(f64, f64)> {
@@ -250,7 +248,7 @@ mod tests {
 
     #[test]
     fn points_have_no_error_bars_where_none_are_asked_for() {
-        let lines = lines(&table(), Band::None);
+        let lines = lines(&table(), None);
         let mut points = lines.iter().flat_map(|line| &line.points);
         assert!(points.all(|point| point.low == point.y && point.high == point.y));
     }

@@ -106,9 +106,9 @@ pub enum PlotError {
         /// The place.
         at: At,
     },
-    /// The spread of the clients is asked for around points over a setting.
+    /// The spread of the clients is asked for around means at one place.
     #[error(
-        "--band {band}: over a setting there are 95 % intervals of the means; needed interval or none"
+        "--band {band}: bars and points over a setting show how the runs spread, not the clients; needed interval, sd, se or none"
     )]
     Band {
         /// What was asked for.

@@ -1,5 +1,7 @@
 //! What a table is to show.
 
+use meshfold_statistics::Spread;
+
 use crate::at::At;
 use crate::naming::Naming;
 use crate::only::Only;
@@ -27,8 +29,10 @@ pub struct Request {
     /// A setting of `by` and its value: each row is compared with the row that has this value and the same other
     /// settings. Settings of this one, such as the keys of a method, may be absent there.
     pub compare: Option<(String, String)>,
-    /// A setting of `by` whose values stand side by side in a [`Grid`](crate::Grid), each with its mean alone.
+    /// A setting of `by` whose values stand side by side in a [`Grid`](crate::Grid), each with its mean.
     pub across: Option<String>,
+    /// What stands behind ± in a [`Grid`](crate::Grid).
+    pub spread: Spread,
     /// The words that stand for settings, values and figures in a [`Grid`](crate::Grid).
     pub words: Vec<Naming>,
 }
@@ -52,6 +56,7 @@ impl Request {
             also: Vec::new(),
             compare: None,
             across: None,
+            spread: Spread::Interval,
             words: Vec::new(),
         }
     }

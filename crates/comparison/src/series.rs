@@ -1,6 +1,7 @@
 //! The course of one run: a figure at each of its evaluations.
 
 use meshfold_experiment::results::Figures;
+use meshfold_statistics::Spread;
 
 /// What is drawn around the mean of a curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,6 +9,10 @@ pub enum Band {
     /// The 95 % interval of the mean by Student's t.
     #[default]
     Interval,
+    /// The standard deviation of the runs.
+    Deviation,
+    /// The standard error of the mean.
+    Error,
     /// The 5 % and 95 % quantiles of the clients, each the mean over the runs.
     Quantiles,
     /// The least and the largest value of any client; of any run, for figures that clients do not have.
@@ -17,12 +22,22 @@ pub enum Band {
 }
 
 impl Band {
+    /// What of the runs lies between the mean and its ends; absent for what the clients have, and for nothing.
+    pub(crate) fn spread(self) -> Option<Spread> {
+        match self {
+            Self::Interval => Some(Spread::Interval),
+            Self::Deviation => Some(Spread::Deviation),
+            Self::Error => Some(Spread::Error),
+            Self::Quantiles | Self::Range | Self::None => None,
+        }
+    }
+
     /// The figures of the clients at its ends, around the figure `y`.
     pub(crate) fn ends(self, y: &str) -> Option<(String, String)> {
         let (low, high) = match self {
             Self::Quantiles => ("p5", "p95"),
             Self::Range => ("min", "max"),
-            Self::Interval | Self::None => return None,
+            Self::Interval | Self::Deviation | Self::Error | Self::None => return None,
         };
         Some((format!("{y}.{low}"), format!("{y}.{high}")))
     }

@@ -1,7 +1,6 @@
 //! A table in words that has several figures side by side.
 
 use meshfold_experiment::results::more_is_better;
-use meshfold_figure::bytes_unit;
 use meshfold_statistics::Estimate;
 
 use crate::at::At;
@@ -49,17 +48,12 @@ impl<'a> Figure<'a> {
     /// The figure at `place` among those that `table` shows. Bytes are in the unit that suits the largest mean.
     fn at(place: usize, name: &'a str, table: &Table) -> Self {
         let means: Vec<Option<Estimate>> = table.rows.iter().map(|row| mean(row, place)).collect();
-        let largest = means.iter().flatten().map(|mean| mean.mean);
-        let (divisor, unit) = bytes_unit(largest.fold(0.0, f64::max));
-        let is_bytes = name.starts_with("bytes_");
+        let (digits, unit) = Digits::of_means(name, means.iter().flatten());
         Self {
             name,
             means,
-            digits: match is_bytes {
-                true => Digits::Divided(divisor),
-                false => Digits::of(name),
-            },
-            unit: is_bytes.then_some(unit),
+            digits,
+            unit,
         }
     }
 
@@ -70,6 +64,14 @@ impl<'a> Figure<'a> {
         let others: Vec<f64> = rivals.iter().filter_map(|other| mean(*other)).collect();
         let is_best = |own| others.iter().all(|other| own >= *other);
         others.len() > 1 && mean(row).is_some_and(is_best)
+    }
+}
+
+/// The title of a column of figures.
+pub(crate) fn with_unit(name: &str, unit: Option<&str>) -> String {
+    match unit {
+        Some(unit) => format!("{name}, {unit}"),
+        None => name.to_owned(),
     }
 }
 
@@ -92,11 +94,11 @@ impl Grid {
         let mut titles = table.setting_titles();
         let words = titles.len();
         titles.push("n".to_owned());
-        titles.extend(figures.iter().map(|figure| {
-            let name = wording.name(figure.name);
-            let unit = figure.unit.map(|unit| format!(", {unit}"));
-            format!("{name}{}", unit.unwrap_or_default())
-        }));
+        titles.extend(
+            figures
+                .iter()
+                .map(|figure| with_unit(wording.name(figure.name), figure.unit)),
+        );
         let line = |(place, row): (usize, &Row)| {
             let mut cells = of_settings(row, table);
             let runs = figures[0].means[place].map_or(0, |mean| mean.n);
@@ -107,7 +109,11 @@ impl Grid {
                 if figure.is_best(place, &rivals) {
                     best.push(cells.len());
                 }
-                cells.push(figure.digits.mean(figure.means[place].as_ref()));
+                cells.push(
+                    figure
+                        .digits
+                        .mean(figure.means[place].as_ref(), table.request.spread),
+                );
             }
             GridRow { cells, best }
         };

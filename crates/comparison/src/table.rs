@@ -5,8 +5,10 @@ use meshfold_statistics::{Estimate, Paired};
 use serde_json::Value;
 
 use crate::across::expect_across;
+use crate::ages::ages;
 use crate::at::At;
 use crate::baseline::compare;
+use crate::cost_figure::CostFigure;
 use crate::deciding::{deciding, taken};
 use crate::difference::short;
 use crate::error::TableError;
@@ -107,7 +109,11 @@ impl Table {
                 Err(TableError::Mixed { differing, .. }) => {
                     request.by.extend(shortest(differing, &fields));
                 }
-                Err(TableError::Twice { .. } | TableError::UnknownFigure { .. }) => {
+                Err(
+                    TableError::Twice { .. }
+                    | TableError::OtherData { .. }
+                    | TableError::UnknownFigure { .. },
+                ) => {
                     return Ok(None);
                 }
                 table => return table.map(Some),
@@ -183,6 +189,14 @@ impl Table {
         titles.collect()
     }
 
+    /// The means of all rows.
+    pub(crate) fn means(&self) -> impl Iterator<Item = &Estimate> {
+        self.rows.iter().filter_map(|row| match &row.outcome {
+            Outcome::Figure(estimate) => estimate.as_ref(),
+            Outcome::Target(_) => None,
+        })
+    }
+
     /// The places of the rows that differ from `row` in the last setting only, its own among them.
     pub(crate) fn rivals(&self, row: &Row) -> Vec<usize> {
         let above = |row: &Row| row.keys.split_last().map(|(_, above)| above.to_vec());
@@ -204,8 +218,8 @@ impl Table {
 pub(crate) fn judged(runs: &[RecordedRun], request: &Request) -> Result<Vec<Judged>, TableError> {
     let wanted: Vec<String> = request.figures().chain(&request.on).cloned().collect();
     let fields = Fields::of_each(runs.iter().map(|run| &run.settings));
-    let runs = runs.iter().zip(fields);
-    runs.map(|(run, fields)| Judged::of(run, fields, &wanted))
+    let runs = runs.iter().zip(ages(runs)).zip(fields);
+    runs.map(|((run, age), fields)| Judged::of(run, age, fields, &wanted))
         .collect()
 }
 
@@ -267,8 +281,16 @@ fn expect_place(request: &Request, runs: &[Judged]) -> Result<(), TableError> {
     }
 }
 
-/// Requires that a target is one of how good models are.
+/// Requires that a target is one of how good models are, and that a cost until a target is that of a whole run.
 fn expect_no_cost(request: &Request) -> Result<(), TableError> {
+    let mut figures = request.figures();
+    let cost = figures.find(|figure| CostFigure::parse(figure).is_some());
+    if let (Some(written), false) = (cost, request.at == At::Last) {
+        return Err(TableError::CostAt {
+            written: written.clone(),
+            at: request.at.clone(),
+        });
+    }
     match request.at {
         At::Target(_) if is_cost(&request.metric) => Err(TableError::TargetOfCost {
             metric: request.metric.clone(),

@@ -15,7 +15,16 @@ pub struct Axis {
     pub names: Vec<String>,
     /// The values that the points have, ascending, if numbers are to be written there and not at round numbers. Round numbers
     /// are written nevertheless where these are many or lie close together.
-    pub values: Vec<f64>,
+    pub values: Vec<AxisValue>,
+}
+
+/// A value that points of a figure have on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AxisValue {
+    /// Its number.
+    pub number: f64,
+    /// What is written there in place of the number.
+    pub name: Option<String>,
 }
 
 /// What the numbers of an axis are.
@@ -166,10 +175,10 @@ impl Axis {
     /// Ticks at the values of the points that lie in `range`.
     pub(crate) fn ticks_at_values(&self, range: &Range) -> Vec<Tick> {
         let (divisor, _) = self.written_unit(range);
-        let is_inside = |value: &&f64| (range.low..=range.high).contains(*value);
-        let tick = |value: &f64| Tick {
-            value: *value,
-            label: shortest(value / divisor),
+        let is_inside = |value: &&AxisValue| (range.low..=range.high).contains(&value.number);
+        let tick = |AxisValue { number, name }: &AxisValue| Tick {
+            value: *number,
+            label: name.clone().unwrap_or_else(|| shortest(number / divisor)),
         };
         self.values.iter().filter(is_inside).map(tick).collect()
     }
@@ -383,20 +392,23 @@ mod tests {
                 "2×10⁶"
             ]
         );
-        let rates = Axis {
-            values: vec![0.001, 0.003, 0.007, 0.02],
+        let unnamed = |number| AxisValue { number, name: None };
+        let mut rates = Axis {
+            values: [0.001, 0.003, 0.007, 0.02].map(unnamed).to_vec(),
             ..axis(Unit::Number)
         };
-        let labels = |range: Range| -> Vec<String> {
+        let labels = |rates: &Axis, range: Range| -> Vec<String> {
             let ticks = rates.ticks_at_values(&range).into_iter();
             ticks.map(|tick| tick.label).collect()
         };
         // The heading of this axis says that its numbers are thousandths.
-        assert_eq!(labels(linear(0.0, 0.008)), ["1", "3", "7"]);
+        assert_eq!(labels(&rates, linear(0.0, 0.008)), ["1", "3", "7"]);
         assert_eq!(
-            labels(logarithmic(0.001, 0.02)),
+            labels(&rates, logarithmic(0.001, 0.02)),
             ["0.001", "0.003", "0.007", "0.02"]
         );
+        rates.values[1].name = Some("best".to_owned());
+        assert_eq!(labels(&rates, linear(0.0, 0.008)), ["1", "best", "7"]);
     }
 
     #[test]

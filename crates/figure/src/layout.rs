@@ -1,6 +1,6 @@
 //! From a figure to shapes on a page.
 
-use crate::axis::{Axis, Range, Scale, Tick};
+use crate::axis::{Axis, Range, Scale, Tick, Unit};
 use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, Size, Text};
 use crate::figure::{Curve, Figure, Panel, Point};
 use crate::font;
@@ -20,7 +20,7 @@ const FEWEST_X_TICKS: usize = 3;
 /// How much a band covers what lies below it.
 const BAND: f64 = 0.18;
 /// Space beside the first and the last of the values of an axis, as a share of what lies between them.
-const BESIDE_VALUES: f64 = 0.05;
+pub(crate) const BESIDE_VALUES: f64 = 0.05;
 /// Space at the edge of the page, in points.
 const EDGE: f64 = 2.0;
 
@@ -53,7 +53,12 @@ impl Figure {
             .clone()
             .filter(|curve| !curve.is_marked)
             .flat_map(|curve| self.band(curve, ranges.y.low, &place));
-        let lines = curves.flat_map(|curve| {
+        let shifts = self.shifts(panel, ranges, frame);
+        let lines = curves.zip(shifts).flat_map(|(curve, shift)| {
+            let place = |point: Point, value: f64| {
+                let Place { x, y } = place(point, value);
+                Place { x: x + shift, y }
+            };
             let marks = self.marks(curve, ranges.y.low, &place);
             self.lines(curve, &place).into_iter().chain(marks)
         });
@@ -148,9 +153,24 @@ impl Figure {
                     low,
                     high,
                 },
-                None if from_0 && self.y.scale == Scale::Linear => from_zero(&points),
-                None => with_bands(self.y.scale, &points),
+                None if from_0 && self.y.scale == Scale::Linear => {
+                    self.within_shares(from_zero(&points), &points)
+                }
+                None => self.within_shares(with_bands(self.y.scale, &points), &points),
             },
+        }
+    }
+
+    /// `range` without what lies below 0 or above 100 %, where no share can be, unless one of the `points` is there.
+    fn within_shares(&self, range: Range, points: &[&Point]) -> Range {
+        let are_shares = points.iter().all(|point| (0.0..=1.0).contains(&point.y));
+        if self.y.unit != Unit::Share || self.y.scale != Scale::Linear || !are_shares {
+            return range;
+        }
+        Range {
+            low: range.low.max(0.0),
+            high: range.high.min(1.0),
+            ..range
         }
     }
 
@@ -425,7 +445,7 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
     })
 }
 
-fn across(range: &Range, frame: Frame, value: f64) -> f64 {
+pub(crate) fn across(range: &Range, frame: Frame, value: f64) -> f64 {
     frame.left + range.share(value) * frame.width()
 }
 

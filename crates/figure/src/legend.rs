@@ -2,7 +2,8 @@
 
 use crate::drawing::{Anchor, Area, Colour, Line, Place, Shape, Text};
 use crate::font;
-use crate::style::{Key, Legend};
+use crate::marks::mark;
+use crate::style::{Key, Legend, Style, Swatch};
 
 /// Width of a curve in points.
 pub(crate) const CURVE: f64 = 1.2;
@@ -21,9 +22,7 @@ pub(crate) struct Rows {
 /// A part of a row.
 enum Item {
     Title(String),
-    Key(Key),
-    /// A value whose colour is that of an area.
-    Area(Key),
+    Key(Key, Swatch),
     /// What a label is too long for, below its beginning.
     Rest(String),
 }
@@ -33,9 +32,9 @@ impl Item {
     fn width(&self) -> f64 {
         match self {
             Self::Title(title) => font::width(title),
-            Self::Key(Key { label: text, .. })
-            | Self::Area(Key { label: text, .. })
-            | Self::Rest(text) => SWATCH + GAP + font::width(text),
+            Self::Key(Key { label: text, .. }, _) | Self::Rest(text) => {
+                SWATCH + GAP + font::width(text)
+            }
         }
     }
 }
@@ -85,35 +84,44 @@ impl Rows {
         match item {
             Item::Title(title) => vec![text(start.x, title)],
             Item::Rest(rest) => vec![text(start.x + (SWATCH + GAP) * self.font_size, rest)],
-            Item::Area(key) => {
-                let end = start.x + SWATCH * self.font_size;
-                let top = start.y - 0.7 * self.font_size;
-                let corners = [
-                    (start.x, start.y),
-                    (start.x, top),
-                    (end, top),
-                    (end, start.y),
-                ];
-                let swatch = Shape::Area(Area {
-                    corners: corners.map(|(x, y)| Place { x, y }).to_vec(),
-                    colour: key.style.colour(),
-                    opacity: 1.0,
-                });
-                vec![swatch, text(end + GAP * self.font_size, &key.label)]
-            }
-            Item::Key(key) => {
-                // At half the height of small letters.
-                let y = start.y - 0.3 * self.font_size;
-                let end = start.x + SWATCH * self.font_size;
-                let swatch = Shape::Line(Line {
-                    places: vec![Place { x: start.x, y }, Place { x: end, y }],
-                    colour: key.style.colour(),
-                    width: CURVE,
-                    dash: key.style.dash(),
-                });
-                vec![swatch, text(end + GAP * self.font_size, &key.label)]
+            Item::Key(key, swatch) => {
+                let mut shapes = self.swatch(key.style, *swatch, start);
+                shapes.push(text(start.x + (SWATCH + GAP) * self.font_size, &key.label));
+                shapes
             }
         }
+    }
+
+    fn swatch(&self, style: Style, swatch: Swatch, start: Place) -> Vec<Shape> {
+        let end = start.x + SWATCH * self.font_size;
+        if swatch == Swatch::Area {
+            let top = start.y - 0.7 * self.font_size;
+            let corners = [
+                (start.x, start.y),
+                (start.x, top),
+                (end, top),
+                (end, start.y),
+            ];
+            return vec![Shape::Area(Area {
+                corners: corners.map(|(x, y)| Place { x, y }).to_vec(),
+                colour: style.colour(),
+                opacity: 1.0,
+            })];
+        }
+        // At half the height of small letters.
+        let y = start.y - 0.3 * self.font_size;
+        let line = Shape::Line(Line {
+            places: vec![Place { x: start.x, y }, Place { x: end, y }],
+            colour: style.colour(),
+            width: CURVE,
+            dash: style.dash(),
+        });
+        let middle = Place {
+            x: 0.5 * (start.x + end),
+            y,
+        };
+        let marks = (swatch == Swatch::Marked).then(|| mark(middle, style));
+        std::iter::once(line).chain(marks).collect()
     }
 }
 
@@ -129,9 +137,8 @@ fn rows(legend: &Legend, width: f64) -> Vec<Vec<Item>> {
             .enumerate()
         {
             let style = key.style;
-            let item = match (place, legend.is_filled) {
-                (0, false) => Item::Key(Key { label, style }),
-                (0, true) => Item::Area(Key { label, style }),
+            let item = match place {
+                0 => Item::Key(Key { label, style }, legend.swatch),
                 _ => Item::Rest(label),
             };
             let needed = item.width();

@@ -9,6 +9,7 @@
 
 mod axis;
 mod bars;
+mod beside;
 mod drawing;
 mod error_bar;
 mod figure;
@@ -24,10 +25,10 @@ mod style;
 mod svg;
 mod value_ticks;
 
-pub use axis::{Axis, Scale, Unit, bytes_unit};
+pub use axis::{Axis, AxisValue, Scale, Unit, bytes_unit};
 pub use drawing::Size;
 pub use figure::{Bar, Curve, Figure, Panel, Point};
 pub use format::Format;
 pub use panels::columns;
 pub use png::PngError;
-pub use style::{COLOURS, DASHES, Key, Legend, Style};
+pub use style::{COLOURS, DASHES, Key, Legend, Style, Swatch};

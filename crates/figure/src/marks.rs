@@ -1,16 +1,65 @@
 //! Marks at the points of a curve, with error bars.
 
-use std::f64::consts::TAU;
+use std::f64::consts::{FRAC_PI_2, TAU};
 
-use crate::drawing::{Area, Colour, Place, Shape};
+use crate::drawing::{Area, Place, Shape};
 use crate::error_bar::ErrorBar;
 use crate::figure::{Curve, Figure, Point};
+use crate::style::{DASHES, Style};
 
-/// Radius of a mark, and how far the ends of an error bar reach to both sides, in points.
-const RADIUS: f64 = 1.7;
-const REACH: f64 = 2.0;
-/// How many corners stand for a circle.
-const CORNERS: usize = 24;
+/// How far the ends of an error bar reach to both sides, in points.
+pub(crate) const REACH: f64 = 2.0;
+
+/// The outline of a mark: a polygon, or a star with as many points as it has corners.
+struct Outline {
+    corners: usize,
+    /// Distance of the corners from the middle, in points. All marks cover about the same area.
+    radius: f64,
+    /// Direction of the first corner, counted from the right side downwards.
+    turn: f64,
+    is_star: bool,
+}
+
+/// The marks of curves, one for each dash: a circle, a square, a triangle, a diamond, a triangle that stands on its corner and a star.
+const OUTLINES: [Outline; DASHES] = [
+    polygon(24, 1.7, 0.0),
+    polygon(4, 2.1, 0.5 * FRAC_PI_2),
+    polygon(3, 2.5, -FRAC_PI_2),
+    polygon(4, 2.3, 0.0),
+    polygon(3, 2.5, FRAC_PI_2),
+    Outline {
+        is_star: true,
+        ..polygon(5, 2.7, -FRAC_PI_2)
+    },
+];
+
+const fn polygon(corners: usize, radius: f64, turn: f64) -> Outline {
+    Outline {
+        corners,
+        radius,
+        turn,
+        is_star: false,
+    }
+}
+
+impl Outline {
+    /// Where its corners are if its middle is at `middle`. Between two points of a star lies a corner near the middle.
+    fn around(&self, middle: Place) -> Vec<Place> {
+        let (count, inner) = match self.is_star {
+            true => (2 * self.corners, 0.45 * self.radius),
+            false => (self.corners, self.radius),
+        };
+        let corner = |index: usize| {
+            let angle = self.turn + TAU * index as f64 / count as f64;
+            let radius = if index % 2 == 0 { self.radius } else { inner };
+            Place {
+                x: middle.x + radius * angle.cos(),
+                y: middle.y + radius * angle.sin(),
+            }
+        };
+        (0..count).map(corner).collect()
+    }
+}
 
 impl Figure {
     /// The marks and error bars of a curve that has some. On a logarithmic axis error bars go down to `lowest` at most.
@@ -20,34 +69,26 @@ impl Figure {
         lowest: f64,
         place: &impl Fn(Point, f64) -> Place,
     ) -> Vec<Shape> {
-        let colour = curve.style.colour();
         let look = ErrorBar {
             reach: REACH,
-            colour,
+            colour: curve.style.colour(),
         };
         let points = curve.points.iter();
         let points = points.filter(|point| curve.is_marked && self.holds(point));
         let shapes = points.flat_map(|point| {
             let mut shapes = self.error_bar(*point, &look, lowest, place);
-            shapes.push(mark(place(*point, point.y), colour));
+            shapes.push(mark(place(*point, point.y), curve.style));
             shapes
         });
         shapes.collect()
     }
 }
 
-/// A filled circle.
-fn mark(middle: Place, colour: Colour) -> Shape {
-    let corner = |index: usize| {
-        let (sine, cosine) = (TAU * index as f64 / CORNERS as f64).sin_cos();
-        Place {
-            x: middle.x + RADIUS * cosine,
-            y: middle.y + RADIUS * sine,
-        }
-    };
+/// The mark of curves of such a style.
+pub(crate) fn mark(middle: Place, style: Style) -> Shape {
     Shape::Area(Area {
-        corners: (0..CORNERS).map(corner).collect(),
-        colour,
+        corners: OUTLINES[style.mark()].around(middle),
+        colour: style.colour(),
         opacity: 1.0,
     })
 }

@@ -55,6 +55,11 @@ impl Style {
     pub(crate) fn dash(self) -> &'static [f64] {
         PATTERNS[self.dash % DASHES]
     }
+
+    /// Which of the marks its points have: each dash has one.
+    pub(crate) fn mark(self) -> usize {
+        self.dash % DASHES
+    }
 }
 
 /// What the colours or the dashes stand for.
@@ -64,8 +69,19 @@ pub struct Legend {
     pub title: String,
     /// Its values.
     pub keys: Vec<Key>,
-    /// Whether colours are those of areas, not of lines.
-    pub is_filled: bool,
+    /// What stands before each value.
+    pub swatch: Swatch,
+}
+
+/// What shows a look in a legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swatch {
+    /// A piece of a curve.
+    Line,
+    /// A piece of a curve with the mark of its points.
+    Marked,
+    /// An area of the colour.
+    Area,
 }
 
 /// A value of a setting, and how its curves look.
@@ -85,8 +101,8 @@ impl Legend {
         Self::among(titles, curves, curves)
     }
 
-    /// As [`of`](Self::of), of some of the curves that there are, whose values are `all`. A value looks as it does among all of
-    /// them, unless colours or dashes repeat there and a value before it looks the same: then it takes the first that is free.
+    /// As [`of`](Self::of), of some of the curves that there are, whose values are `all`. Values stand in the order of `curves`. A value looks
+    /// as it does among all of them, unless colours or dashes repeat there and a value before it looks the same: then it takes the first that is free.
     pub fn among(
         titles: &[String],
         all: &[Vec<String>],
@@ -145,7 +161,7 @@ impl Looks {
         Legend {
             title: title.to_owned(),
             keys: self.colours.iter().map(key).collect(),
-            is_filled: false,
+            swatch: Swatch::Line,
         }
     }
 
@@ -160,7 +176,7 @@ impl Looks {
         Legend {
             title: titles.join(", "),
             keys: self.dashes.iter().map(key).collect(),
-            is_filled: false,
+            swatch: Swatch::Line,
         }
     }
 }
@@ -181,8 +197,7 @@ fn distinct(values: impl Iterator<Item = String>) -> Vec<String> {
     found
 }
 
-/// The values `of` the curves `drawn`, in the order that they have among `all`, each with a place. Every `most`-th place looks the
-/// same.
+/// The values `of` the curves `drawn`, each with a place, which follows its order among `all`. Every `most`-th place looks the same.
 fn places(
     all: &[Vec<String>],
     drawn: &[Vec<String>],
@@ -202,6 +217,7 @@ fn places(
             places.push((value, place));
         }
     }
+    places.sort_by_key(|(value, _)| drawn.iter().position(|other| other == value));
     places
 }
 
@@ -264,6 +280,7 @@ mod tests {
         let all = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
         assert_eq!(colours(&all[..3], &["b", "c"]), [Some(1), Some(2)]);
         // There are seven colours: of the eighth value it is that of the first.
+        assert_eq!(colours(&all[..3], &["c", "a"]), [Some(2), Some(0)]);
         assert_eq!(colours(&all, &["b", "h"]), [Some(1), Some(7)]);
         assert_eq!(colours(&all, &["a", "b", "h"]), [Some(0), Some(1), Some(2)]);
         assert_eq!(colours(&all, &all)[6..], [Some(6), Some(7), Some(8)]);

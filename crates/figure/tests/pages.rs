@@ -5,7 +5,9 @@
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
-use meshfold_figure::{Axis, Bar, Curve, Figure, Legend, Panel, Point, Scale, Size, Unit};
+use meshfold_figure::{
+    Axis, AxisValue, Bar, Curve, Figure, Legend, Panel, Point, Scale, Size, Swatch, Unit,
+};
 use tiny_skia::Pixmap;
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -215,7 +217,7 @@ fn with_bars(width: f64) -> Figure {
     figure
         .legend
         .iter_mut()
-        .for_each(|legend| legend.is_filled = true);
+        .for_each(|legend| legend.swatch = Swatch::Area);
     figure
 }
 
@@ -272,7 +274,7 @@ fn over_values(width: f64, values: &[f64]) -> Figure {
     let style = figure.panels[0].curves[0].style;
     figure.legend.clear();
     figure.x = Axis {
-        values: values.to_vec(),
+        values: values.iter().map(|value| unnamed(*value)).collect(),
         ..axis("alpha", Unit::Number)
     };
     figure.panels = vec![Panel::whole(vec![Curve {
@@ -281,6 +283,10 @@ fn over_values(width: f64, values: &[f64]) -> Figure {
         points: values.iter().enumerate().map(point).collect(),
     }])];
     figure
+}
+
+fn unnamed(number: f64) -> AxisValue {
+    AxisValue { number, name: None }
 }
 
 /// The texts in the middle below the axes of an SVG, and its headings.
@@ -317,6 +323,105 @@ fn marked_points_have_error_bars_and_their_values_below_the_axis() {
     }
     figure.x.limits = Some([0.3, 2.0]);
     assert_eq!(middles(&figure.svg())[..2], ["0.5", "1"]);
+}
+
+/// The first corners of the polygons of an SVG but the page.
+fn first_corners(svg: &str) -> Vec<[f64; 2]> {
+    let polygons = svg.split("<polygon").skip(2);
+    let first = |polygon: &str| {
+        let points = polygon.split("points=\"").nth(1).unwrap();
+        let corner = points.split([' ', '"']).next().unwrap();
+        let (x, y) = corner.split_once(',').unwrap();
+        [x, y].map(|number| number.parse().unwrap())
+    };
+    polygons.map(first).collect()
+}
+
+#[test]
+fn curves_with_error_bars_stand_beside_each_other() {
+    let mut figure = over_values(85.0, &[0.1, 0.5, 1.0]);
+    let alone = first_corners(&figure.svg());
+    let curve = figure.panels[0].curves[0].clone();
+    figure.panels[0].curves.push(curve.clone());
+    let beside = first_corners(&figure.svg());
+    for (index, [x, _]) in alone.iter().enumerate() {
+        let [one, other] = [beside[index][0], beside[index + 3][0]];
+        assert!((one + other - 2.0 * x).abs() < 0.03, "on both sides of {x}");
+        assert!((4.0..5.0).contains(&(other - one)), "{one} and {other}");
+    }
+    // All stay near their value if there are many.
+    figure.panels[0].curves = vec![curve.clone(); 12];
+    let many = first_corners(&figure.svg());
+    let [first, last] = [many[0][0], many[33][0]];
+    assert!(last > first && last - first <= 0.5 * (alone[1][0] - alone[0][0]));
+    expect_on_page(&figure, "many curves with error bars");
+    // Without error bars nothing hides anything.
+    let without = |point: &Point| Point {
+        low: point.y,
+        high: point.y,
+        ..*point
+    };
+    let points = curve.points.iter().map(without).collect();
+    figure.panels[0].curves = vec![Curve { points, ..curve }; 2];
+    let bare = first_corners(&figure.svg());
+    assert_eq!(bare[..3], bare[3..]);
+    let places = |corners: &[[f64; 2]]| corners.iter().map(|[x, _]| *x).collect::<Vec<_>>();
+    assert_eq!(places(&bare[..3]), places(&alone));
+}
+
+#[test]
+fn marks_differ_and_are_in_the_legend() {
+    let mut figure = over_values(85.0, &[0.1, 1.0]);
+    let names: Vec<Vec<String>> = (0..6)
+        .map(|index| vec![format!("method {index}")])
+        .collect();
+    let (mut legend, styles) = Legend::of(&words(&["algorithm"]), &names);
+    legend[0].swatch = Swatch::Marked;
+    let points = figure.panels[0].curves[0].points.clone();
+    let curve = |style| Curve {
+        style,
+        is_marked: true,
+        points: points.clone(),
+    };
+    figure.panels[0].curves = styles.into_iter().map(curve).collect();
+    figure.legend = legend;
+    let svg = figure.svg();
+    let corners = |polygon: &str| {
+        let points = polygon.split("points=\"").nth(1).unwrap();
+        points.split('"').next().unwrap().split(' ').count()
+    };
+    let counts: Vec<usize> = svg.split("<polygon").skip(2).map(corners).collect();
+    let each = [24, 4, 3, 4, 3, 10];
+    let on_curves = each.iter().flat_map(|count| [*count; 2]);
+    assert_eq!(counts, on_curves.chain(each).collect::<Vec<_>>());
+    expect_on_page(&figure, "marks in the legend");
+}
+
+#[test]
+fn an_axis_of_shares_ends_at_0_and_100_per_cent() {
+    let mut figure = figure(85.0);
+    figure.legend.clear();
+    let curve = &mut figure.panels[0].curves[0];
+    for point in &mut curve.points {
+        (point.low, point.high) = (point.y - 0.9, point.y + 0.9);
+    }
+    figure.panels[0].curves.truncate(1);
+    let numbers = |figure: &Figure| -> Vec<f64> {
+        let svg = figure.svg();
+        let texts = svg.split("<text").skip(1);
+        let texts = texts.filter(|text| text.contains("text-anchor=\"end\""));
+        let content = texts.map(|text| text.split('>').nth(1).unwrap());
+        let words = content.map(|text| text.split('<').next().unwrap().trim().to_owned());
+        words.filter_map(|text| text.parse().ok()).collect()
+    };
+    let shares = numbers(&figure);
+    assert!(
+        shares.iter().all(|number| (0.0..=100.0).contains(number)),
+        "{shares:?}"
+    );
+    figure.y.unit = Unit::Number;
+    let plain = numbers(&figure);
+    assert!(plain.iter().any(|number| *number > 1.0), "{plain:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tables that compare the settings of runs.
 
 use meshfold_comparison::{
-    At, Grid, Naming, Only, Request, Table as Compared, latex, markdown, records,
+    At, Grid, Naming, Only, Request, Spread, Table as Compared, latex, markdown, records,
 };
 use pyo3::prelude::*;
 
@@ -23,6 +23,7 @@ pub(crate) struct TableRequest {
     metric: Vec<String>,
     compare: Option<(String, String)>,
     across: Option<String>,
+    spread: String,
     names: Vec<(String, String)>,
 }
 
@@ -76,6 +77,16 @@ impl TableRequest {
                 "compare: a target is not compared, which not every run may reach".to_owned(),
             ));
         }
+        let spread = match self.spread.as_str() {
+            "interval" => Spread::Interval,
+            "sd" => Spread::Deviation,
+            "se" => Spread::Error,
+            other => {
+                return Err(Failure::Argument(format!(
+                    "spread: found {other}, needed interval, sd or se"
+                )));
+            }
+        };
         let mut figures = self.metric.into_iter();
         Ok(Request {
             by: self.by,
@@ -88,6 +99,7 @@ impl TableRequest {
             also: figures.collect(),
             compare: self.compare,
             across: self.across,
+            spread,
             words: words(self.names),
         })
     }

@@ -44,18 +44,20 @@ impl FigureRequest {
         let band = match self.band.as_deref() {
             None => Band::None,
             Some("interval") => Band::Interval,
+            Some("sd") => Band::Deviation,
+            Some("se") => Band::Error,
             Some("quantiles") => Band::Quantiles,
             Some("range") => Band::Range,
             Some(other) => {
-                let needed = "interval, quantiles, range or None";
+                let needed = "interval, sd, se, quantiles, range or None";
                 return Err(argument("band", other, needed));
             }
         };
         let [x_scale, y_scale] = [self.scale("x")?, self.scale("y")?];
-        let is_of_curves = self.x != "rounds" || self.band.as_deref() != Some("interval");
+        let is_of_curves = self.x != "rounds";
         let has_numbers = self.x_limits.is_some() || x_scale.is_some();
         if self.bars && (is_of_curves || has_numbers) {
-            let found = "x, band, x_limits, or log or linear of x with bars";
+            let found = "x, x_limits, or log or linear of x with bars";
             let needed = "none of them, which are those of curves";
             return Err(argument("bars", found, needed));
         }

@@ -17,6 +17,18 @@ pub struct Estimate {
     pub interval: Option<Interval>,
 }
 
+/// What is written behind ± beside a mean, and drawn around it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// Half of the 95 % interval of the mean.
+    #[default]
+    Interval,
+    /// The standard deviation.
+    Deviation,
+    /// The standard error of the mean, `sd/√n`.
+    Error,
+}
+
 /// The numbers from `low` to `high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -61,9 +73,35 @@ impl Estimate {
     }
 }
 
+impl Estimate {
+    /// The interval around the mean that `spread` says; absent for one number.
+    pub fn around(&self, spread: Spread) -> Option<Interval> {
+        let half = match spread {
+            Spread::Interval => return self.interval,
+            Spread::Deviation => self.sd?,
+            Spread::Error => self.sd? / (self.n as f64).sqrt(),
+        };
+        Some(Interval {
+            low: self.mean - half,
+            high: self.mean + half,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_spread_is_the_deviation_the_error_or_the_interval() {
+        let found = Estimate::of(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        let half = |spread| found.around(spread).unwrap().half_width();
+        assert!((half(Spread::Deviation) - (5.0f64 / 3.0).sqrt()).abs() < 1e-15);
+        assert!((half(Spread::Error) - (5.0f64 / 12.0).sqrt()).abs() < 1e-15);
+        assert_eq!(found.around(Spread::Interval), found.interval);
+        let single = Estimate::of(&[1.0]).unwrap();
+        assert_eq!(single.around(Spread::Deviation), None);
+    }
 
     /// `x.mean()`, `x.std(ddof=1)` and `scipy.stats.t.interval(0.95, len(x) - 1, loc=x.mean(), scale=scipy.stats.sem(x))`.
     #[test]

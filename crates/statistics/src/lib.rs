@@ -24,7 +24,7 @@ mod paired;
 mod quantile;
 mod student;
 
-pub use estimate::{Estimate, Interval};
+pub use estimate::{Estimate, Interval, Spread};
 pub use holm::holm;
 pub use paired::{Paired, PairedTest};
 pub use quantile::{middle_nine_tenths, middles_by_key, quantile};

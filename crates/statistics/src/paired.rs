@@ -8,9 +8,13 @@ use crate::student::two_sided_p_value;
 pub struct Paired {
     /// The mean of the differences with its interval; `n` counts the pairs.
     pub difference: Estimate,
-    /// Absent for one pair, and if all differences are equal.
+    /// Absent for one pair, and if all differences are equal but for the rounding of single precision.
     pub test: Option<PairedTest>,
 }
+
+/// How far differences may lie apart that count as equal, as a share of the largest number of the pairs: figures are computed in single
+/// precision.
+const ROUNDING: f64 = 1e-6;
 
 /// The paired t test of "the mean difference is 0".
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,8 +32,14 @@ impl Paired {
     pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         let differences: Vec<f64> = pairs.iter().map(|(a, b)| a - b).collect();
         let difference = Estimate::of(&differences)?;
-        let are_equal = differences.iter().all(|other| *other == differences[0]);
-        let sd = difference.sd.filter(|sd| *sd > 0.0 && !are_equal);
+        let largest = |numbers: &mut dyn Iterator<Item = f64>| numbers.fold(0.0, f64::max);
+        let size = largest(&mut pairs.iter().flat_map(|(a, b)| [a.abs(), b.abs()]));
+        let apart = largest(
+            &mut differences
+                .iter()
+                .map(|other| (other - differences[0]).abs()),
+        );
+        let sd = difference.sd.filter(|_| apart > ROUNDING * size);
         let test = sd.map(|sd| {
             let n = difference.n;
             let effect = difference.mean / sd;
@@ -83,6 +93,14 @@ mod tests {
     fn equal_differences_and_a_single_pair_allow_no_test() {
         let equal = Paired::of(&[(0.75, 0.5), (0.5, 0.25), (0.25, 0.0)]).unwrap();
         assert_eq!((equal.difference.mean, equal.test), (0.25, None));
+        // In binary numbers these differ in their last digits.
+        let rounded = Paired::of(&[(0.3, 0.2), (0.4, 0.3), (0.3, 0.2)]).unwrap();
+        assert_ne!(0.3 - 0.2, 0.4 - 0.3);
+        assert_eq!(rounded.test, None);
+        let same = Paired::of(&[(2.300_000_1, 2.3), (2.1, 2.100_000_1), (2.2, 2.2)]).unwrap();
+        assert_eq!(same.test, None);
+        let small = Paired::of(&[(2.301, 2.3), (2.1, 2.101), (2.203, 2.2)]).unwrap();
+        assert!(small.test.is_some());
         let single = Paired::of(&[(0.75, 0.5)]).unwrap();
         assert_eq!((single.difference.n, single.test), (1, None));
         assert_eq!(Paired::of(&[]), None);

@@ -65,10 +65,10 @@ pub(crate) struct FigureArguments {
     /// runs have any, else that of --y]
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
-    /// What to draw around the mean; interval and none go with --x SETTING
-    #[arg(long, value_enum, default_value = "interval", conflicts_with = "bars")]
+    /// What to draw around the mean; quantiles and range do not go with --bars and --x SETTING
+    #[arg(long, value_enum, default_value = "interval")]
     band: BandChoice,
-    /// Draw bars with 95 % intervals and no curves: a group for each value of the first setting of --by, a colour for each of the others
+    /// Draw bars and no curves: a group for each value of the first setting of --by, a colour for each of the others
     #[arg(long)]
     bars: bool,
     /// Where --bars and --x SETTING judge a run: at round=, steps=, examples=, bytes= or seconds= [default: the last evaluation]
@@ -104,6 +104,10 @@ pub(crate) struct FigureArguments {
 enum BandChoice {
     /// 95 % interval of the mean (Student's t)
     Interval,
+    /// Standard deviation of the runs
+    Sd,
+    /// Standard error of the mean
+    Se,
     /// 5 % and 95 % quantiles of the clients
     Quantiles,
     /// The least and the largest of the clients
@@ -154,6 +158,8 @@ impl BandChoice {
     fn band(self) -> Band {
         match self {
             Self::Interval => Band::Interval,
+            Self::Sd => Band::Deviation,
+            Self::Se => Band::Error,
             Self::Quantiles => Band::Quantiles,
             Self::Range => Band::Range,
             Self::None => Band::None,
@@ -172,7 +178,7 @@ pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
     let plot = Plot::of(&gathered.runs, &request);
     let plot = plot.map_err(|error| Failure::refused(error.to_string()))?;
     write(&plot.figure, &arguments.out, arguments.dpi)?;
-    let absent = arguments.folders.iter().filter_map(|folder| absent(folder));
+    let absent = absent(&arguments.folders, !arguments.only.is_empty());
     let notes = plot.notes.into_iter().chain(absent);
     notes.for_each(|note| terminal::line(&note));
     tell_left_out(&gathered.left_out)

@@ -1,10 +1,12 @@
 //! `meshfold table DIR...`.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use meshfold_comparison::{At, Grid, Naming, Only, Request, Table, csv, latex, markdown, records};
+use meshfold_comparison::{
+    At, Grid, Naming, Only, Request, Spread, Table, csv, latex, markdown, records,
+};
 use meshfold_experiment::files::whole_file::write_to;
 use meshfold_experiment::results::{is_run, sweep_order};
 use meshfold_report::LeftOut;
@@ -50,7 +52,8 @@ pub(crate) struct TableArguments {
     /// or target=, to show at which evaluation the metric first reached it [default: the last evaluation]
     #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
-    /// The figure to show, or several side by side
+    /// The figure to show, or several side by side; rounds_to=0.9 is what it takes until the test accuracy first reaches 0.9, and so
+    /// are steps_to=, examples_to=, bytes_to= and seconds_to=
     #[arg(
         long,
         value_name = "FIGURE,...",
@@ -61,9 +64,12 @@ pub(crate) struct TableArguments {
     /// Compare each row with the one that has this value, over the same seeds
     #[arg(long, value_name = "SETTING=VALUE", value_parser = setting)]
     compare: Option<Baseline>,
-    /// Show the values of this setting of --by side by side, each with its mean alone: a table for a paper; with --compare a star marks what differs significantly
+    /// Show the values of this setting of --by side by side, each with its mean: a table for a paper; with --compare a star marks what differs significantly
     #[arg(long, value_name = "SETTING")]
     across: Option<String>,
+    /// What to show behind ±
+    #[arg(long, value_enum, default_value = "interval")]
+    spread: SpreadChoice,
     /// Words that stand for a setting, a value or a figure, such as dfedavg=DFedAvg; CSV and JSON keep the names; repeatable
     #[arg(long, value_name = "SETTING|VALUE|FIGURE=TEXT")]
     name: Vec<Naming>,
@@ -80,6 +86,16 @@ pub(crate) struct TableArguments {
 struct Baseline {
     setting: String,
     value: String,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SpreadChoice {
+    /// Half of the 95 % interval of the mean (Student's t)
+    Interval,
+    /// Standard deviation
+    Sd,
+    /// Standard error of the mean
+    Se,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -135,13 +151,17 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
         also: figures.collect(),
         compare: baseline.map(|baseline| (baseline.setting.clone(), baseline.value.clone())),
         across: arguments.across.clone(),
+        spread: match arguments.spread {
+            SpreadChoice::Interval => Spread::Interval,
+            SpreadChoice::Sd => Spread::Deviation,
+            SpreadChoice::Se => Spread::Error,
+        },
         words: arguments.name.clone(),
     };
     let mut table =
         Table::of(&gathered.runs, request).map_err(|error| Failure::refused(error.to_string()))?;
-    table
-        .notes
-        .extend(arguments.folders.iter().filter_map(|folder| absent(folder)));
+    let has_choice = !arguments.only.is_empty();
+    table.notes.extend(absent(&arguments.folders, has_choice));
     let most = terminal::width().filter(|_| arguments.out.is_none());
     let text = text(&table, format, most)?;
     match &arguments.out {
@@ -156,16 +176,24 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     tell_left_out(&gathered.left_out)
 }
 
-/// Says that runs of the sweeps in `folder` are not there, if some are not.
-pub(crate) fn absent(folder: &Path) -> Option<String> {
-    let ids = sweep_order::places(folder).into_keys();
-    let count = ids.filter(|id| !is_run(&folder.join(id))).count();
-    let what = match count {
-        0 => return None,
-        1 => "1 run of its sweeps has not begun or was removed".to_owned(),
-        _ => format!("{count} runs of its sweeps have not begun or were removed"),
+/// For each of `folders` whose sweeps have runs that none of the folders has: how many. If `has_choice`, some of them may be none that were
+/// asked for.
+pub(crate) fn absent(folders: &[PathBuf], has_choice: bool) -> Vec<String> {
+    let is_anywhere = |id: &String| folders.iter().any(|folder| is_run(&folder.join(id)));
+    let say = |folder: &PathBuf| {
+        let ids = sweep_order::places(folder).into_keys();
+        let what = match ids.filter(|id| !is_anywhere(id)).count() {
+            0 => return None,
+            1 => "1 run of its sweeps has not begun or was removed".to_owned(),
+            count => format!("{count} runs of its sweeps have not begun or were removed"),
+        };
+        let choice = match has_choice {
+            true => ", whether --only takes them or not",
+            false => "",
+        };
+        Some(format!("{}: {what}{choice}", folder.display()))
     };
-    Some(format!("{}: {what}", folder.display()))
+    folders.iter().filter_map(say).collect()
 }
 
 /// Names the runs that a table or figure is without.

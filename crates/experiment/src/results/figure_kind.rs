@@ -20,6 +20,8 @@ impl FigureKind {
     #[must_use]
     pub fn of(name: &str) -> Self {
         match name {
+            // What it takes to reach an accuracy.
+            _ if name.starts_with("seconds_to=") => Self::Seconds,
             _ if name.contains("accuracy") => Self::Share,
             // What a method calls a loss may be of any unit.
             _ if name.contains("loss") && !name.starts_with("own.") => Self::Nats,

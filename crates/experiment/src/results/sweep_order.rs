@@ -3,7 +3,7 @@
 //! Folders of runs are named by hashes, which say nothing of the place that a run has in its sweep. So whoever runs a sweep
 //! notes the ids of its runs, and a report on the folder shows them in that order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ const FILE: &str = "sweep.json";
 /// What the file holds.
 #[derive(Default, PartialEq, Serialize, Deserialize)]
 struct Order {
-    /// Ids of runs, the first of the newest sweep first.
+    /// Ids of runs, in the order of their sweeps.
     runs: Vec<String>,
     /// The same ids in the order in which they were first noted, if that is another: colours follow it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,22 +35,23 @@ impl Order {
     }
 }
 
-/// Notes that the runs of a sweep in `folder` come in the order of `ids`. Runs of earlier sweeps that are not among them
-/// come after, in the order that they had.
+/// Notes that the runs of a sweep in `folder` come in the order of `ids`, among those of earlier sweeps: runs that were noted before keep
+/// their places, and each new one comes after the one that precedes it in `ids`. If the sweep has earlier runs in another order, it comes
+/// first as a whole, and the others after it.
 ///
 /// # Errors
 /// What the system says if the file cannot be written.
 pub fn note(folder: &Path, ids: &[&str]) -> io::Result<()> {
     let earlier = read(folder);
-    let own: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
-    let others = earlier
-        .runs
-        .iter()
-        .map(String::as_str)
-        .filter(|id| !own.contains(id));
-    let runs = ids.iter().copied().chain(others).map(str::to_owned);
-    let runs: Vec<String> = runs.collect();
-    let known: std::collections::BTreeSet<&String> = earlier.by_age().iter().collect();
+    // Two values of a sweep may be the same run.
+    let mut seen = BTreeSet::new();
+    let ids: Vec<&str> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+    let before: Vec<&str> = earlier.runs.iter().map(String::as_str).collect();
+    let runs: Vec<String> = merged(&before, &ids)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    let known: BTreeSet<&String> = earlier.by_age().iter().collect();
     let new = runs.iter().filter(|id| !known.contains(id));
     let noted: Vec<String> = earlier.by_age().iter().chain(new).cloned().collect();
     let order = Order {
@@ -61,6 +62,40 @@ pub fn note(folder: &Path, ids: &[&str]) -> io::Result<()> {
         return Ok(());
     }
     write_atomically(&folder.join(FILE), &serde_json::to_vec(&order)?)
+}
+
+/// The ids `before` and those of a sweep, each once.
+fn merged<'a>(before: &[&'a str], sweep: &[&'a str]) -> Vec<&'a str> {
+    let places: HashMap<&str, usize> = before.iter().copied().zip(0..).collect();
+    let own: BTreeSet<&str> = sweep.iter().copied().collect();
+    let known = sweep.iter().filter_map(|id| places.get(id));
+    if !known.is_sorted() {
+        let others = before.iter().filter(|id| !own.contains(*id));
+        return sweep.iter().chain(others).copied().collect();
+    }
+    // What comes before any known run of the sweep, and after each of them.
+    let mut first: Vec<&str> = Vec::new();
+    let mut after: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut last_known = None;
+    for id in sweep {
+        match (places.contains_key(id), last_known) {
+            (true, _) => last_known = Some(*id),
+            (false, Some(known)) => after.entry(known).or_default().push(id),
+            (false, None) => first.push(id),
+        }
+    }
+    let Some(first_known) = sweep.iter().find(|id| places.contains_key(*id)) else {
+        return before.iter().copied().chain(first).collect();
+    };
+    let mut runs = Vec::new();
+    for id in before {
+        if id == first_known {
+            runs.append(&mut first);
+        }
+        runs.push(*id);
+        runs.extend(after.remove(id).unwrap_or_default());
+    }
+    runs
 }
 
 /// Forgets runs that were removed from `folder`. A file that names no run any more is removed as well.
@@ -113,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_sweep_comes_first_and_earlier_ones_keep_their_order() {
+    fn new_runs_come_where_their_sweep_has_them_and_earlier_ones_keep_their_order() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         assert!(order(folder).is_empty());
@@ -122,6 +157,15 @@ mod tests {
         // A sweep with more seeds holds the runs of the one before.
         note(folder, &["f", "b", "a", "d"]).unwrap();
         assert_eq!(order(folder), ["f", "b", "a", "d", "c"]);
+        // Nothing changes for a part of a sweep that is run again, and another sweep comes last.
+        note(folder, &["d"]).unwrap();
+        note(folder, &["y", "z"]).unwrap();
+        assert_eq!(order(folder), ["f", "b", "a", "d", "c", "y", "z"]);
+        note(folder, &["x", "y"]).unwrap();
+        assert_eq!(order(folder), ["f", "b", "a", "d", "c", "x", "y", "z"]);
+        // Who writes a sweep in another order wants that order.
+        note(folder, &["z", "f", "n"]).unwrap();
+        assert_eq!(order(folder), ["z", "f", "n", "b", "a", "d", "c", "x", "y"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -246,6 +246,7 @@ class Runs(Sequence[Run]):
         on: str | None = None,
         compare: Mapping[str, Value] | None = None,
         across: str | None = None,
+        spread: Literal["interval", "sd", "se"] = "interval",
         names: Mapping[Value, str] | None = None,
     ) -> Comparison:
         """A table with a row for each setting: mean, deviation and 95 % interval over its runs. It is what `meshfold table` prints.
@@ -255,7 +256,8 @@ class Runs(Sequence[Run]):
         Args:
             by: the settings that tell the rows apart.
             metric: the figure to show, by its name in `metrics.jsonl`; `own.NAME` is one that a method recorded. `test_accuracy.p10` is
-                the 10 % quantile of the clients, `test_accuracy.worst10` the mean of the worst 10 % of them. A list of figures shows
+                the 10 % quantile of the clients, `test_accuracy.worst10` the mean of the worst 10 % of them. `rounds_to=0.9` is what it
+                takes until the test accuracy first reaches 0.9, and so are `steps_to=`, `examples_to=`, `bytes_to=` and `seconds_to=`. A list of figures shows
                 them side by side; data frames then have `test_accuracy_n`, `test_accuracy_mean` and so on for each of them.
             over: the setting whose values repeat a row.
             only: take only runs with these values: `{"topology": ["ring", "complete"]}`.
@@ -266,8 +268,9 @@ class Runs(Sequence[Run]):
                 `metric`, if absent.
             compare: compare each row with the one that has this value, over the same seeds: `{"algorithm": "dsgd"}`. Data frames have
                 the p-value, and beside it `p_value_holm`, corrected by Holm's method for all comparisons of the table, as printed.
-            across: print the values of this setting of `by` side by side, each with its mean alone, also in Markdown and LaTeX. With
+            across: print the values of this setting of `by` side by side, each with its mean, also in Markdown and LaTeX. With
                 `compare` a star marks what differs significantly. Data frames keep a row for each setting.
+            spread: what is printed behind ±: half of the 95 % interval, the standard deviation `sd`, or the standard error `se`.
             names: words that stand for settings, values and figures, also in Markdown and LaTeX: `{"dfedavg": "DFedAvg"}`. Data frames
                 keep the names.
 
@@ -285,6 +288,7 @@ class Runs(Sequence[Run]):
             "metric": listed(metric, "metric"),
             "compare": one_of(compare, "compare", '{"algorithm": "dsgd"}'),
             "across": across,
+            "spread": spread,
             "names": wording(names),
         }
         return Comparison(*_meshfold.compare(self._recorded, self._places, request))
@@ -325,7 +329,8 @@ class Runs(Sequence[Run]):
                 each of them, the mean where `at` says, with its 95 % interval as an error bar.
             over: the setting whose values repeat a curve.
             only: draw only runs with these values: `{"topology": ["ring", "complete"]}`.
-            band: `interval`, the 95 % interval of the mean; `quantiles`, 5 % and 95 % of the clients; `range`, their least and largest;
+            band: `interval`, the 95 % interval of the mean; `sd` and `se`, the standard deviation of the runs and the standard
+                error of the mean; `quantiles`, 5 % and 95 % of the clients; `range`, their least and largest;
                 or None. Over a setting `interval` or None.
             log: the axes that are logarithmic, `x` and `y`.
             linear: the axes that are linear. Over a setting `x` is logarithmic otherwise if the largest value is 20 times the smallest or
@@ -337,7 +342,7 @@ class Runs(Sequence[Run]):
             font_size: height of the letters in points.
             panels: draw a panel for each value of this setting of `by`, at most 12.
             names: words that stand for settings, values and figures in legend, axes and panels: `{"dfedavg": "DFedAvg"}`.
-            bars: draw bars with 95 % intervals and no curves: a group for each value of the first setting of `by`, a colour for each of the
+            bars: draw bars and no curves: a group for each value of the first setting of `by`, a colour for each of the
                 others.
             at: where bars, and points over a setting, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the
                 last evaluation if absent.

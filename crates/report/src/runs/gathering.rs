@@ -60,17 +60,18 @@ impl Gathered {
         }
     }
 
-    /// Of runs with the same settings, such as copies from another machine, leaves all out but the first finished one, or the first.
+    /// Of runs with the same settings and the same examples, such as copies from another machine, leaves all out but the first finished one,
+    /// or the first.
     fn leave_out_copies(&mut self) {
+        let keys = self.identities();
         let mut kept: HashMap<&str, usize> = HashMap::new();
-        for (place, run) in self.runs.iter().enumerate() {
-            let first = kept.entry(run.settings.text()).or_insert(place);
+        for (place, (run, key)) in self.runs.iter().zip(&keys).enumerate() {
+            let first = kept.entry(key).or_insert(place);
             if run.is_finished && !self.runs[*first].is_finished {
                 *first = place;
             }
         }
-        let first = |run: &RecordedRun| kept[run.settings.text()];
-        let firsts: Vec<usize> = self.runs.iter().map(first).collect();
+        let firsts: Vec<usize> = keys.iter().map(|key| kept[key.as_str()]).collect();
         let folders: Vec<PathBuf> = self.runs.iter().map(|run| run.folder.clone()).collect();
         let mut places = firsts.iter().enumerate();
         self.runs
@@ -85,6 +86,22 @@ impl Gathered {
                 self.left_out.push(LeftOut::new(folder, error));
             }
         }
+    }
+
+    /// What each run has in common with its copies: its settings, whatever its experiment is called, and, where several have these, its
+    /// examples.
+    fn identities(&self) -> Vec<String> {
+        let settings: Vec<String> = self.runs.iter().map(unnamed_settings).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for settings in &settings {
+            *counts.entry(settings).or_default() += 1;
+        }
+        let pairs = self.runs.iter().zip(&settings);
+        let identity = |(run, settings): (&RecordedRun, &String)| match counts[settings.as_str()] {
+            1 => settings.clone(),
+            _ => format!("{settings} {:?}", run.examples()),
+        };
+        pairs.map(identity).collect()
     }
 
     /// Reads the runs in the folders `own`, and all others beside them that are finished. Damaged ones are left out by name.
@@ -125,6 +142,15 @@ impl Gathered {
             false => self.left_out.swap_remove(0).into_error().into(),
         }
     }
+}
+
+/// The settings of a run but for the name of its experiment.
+fn unnamed_settings(run: &RecordedRun) -> String {
+    let mut settings = run.settings.all().clone();
+    if let Some(settings) = settings.as_object_mut() {
+        settings.remove("name");
+    }
+    settings.to_string()
 }
 
 /// Whether `above` has the folder of a run beside `folder`.

@@ -1,0 +1,181 @@
+//! What it takes a run to reach a target, as a figure of the run: `rounds_to=0.9`.
+
+use meshfold_experiment::results::Progress;
+
+use crate::judged::Judged;
+
+/// The figure whose value is to reach the target.
+pub(crate) const OF: &str = "test_accuracy";
+
+/// What it takes until the test accuracy first reaches a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CostFigure {
+    pub(crate) way: Progress,
+    /// A fraction, above 0 and at most 1.
+    pub(crate) target: f64,
+}
+
+/// The measures of a cost, with their names.
+const WAYS: [(&str, Progress); 5] = [
+    ("rounds_to=", Progress::Rounds),
+    ("steps_to=", Progress::Steps),
+    ("examples_to=", Progress::Examples),
+    ("bytes_to=", Progress::Bytes),
+    ("seconds_to=", Progress::Seconds),
+];
+
+impl CostFigure {
+    /// Reads `rounds_to=0.9`.
+    pub(crate) fn parse(written: &str) -> Option<Self> {
+        let of_way = |(start, way): &(&str, Progress)| {
+            let target: f64 = written.strip_prefix(start)?.parse().ok()?;
+            (target > 0.0 && target <= 1.0).then_some(Self { way: *way, target })
+        };
+        WAYS.iter().find_map(of_way)
+    }
+
+    /// Whether `written` is meant as such a figure, whatever its target.
+    pub(crate) fn is_meant(written: &str) -> bool {
+        WAYS.iter().any(|(start, _)| written.starts_with(start))
+    }
+
+    /// What is written along an axis: `Rounds to 90 % test accuracy`.
+    pub(crate) fn title(&self) -> String {
+        let target = format!("{:.4}", 100.0 * self.target);
+        let target = target.trim_end_matches('0').trim_end_matches('.');
+        format!("{} to {target} % test accuracy", self.measure())
+    }
+
+    fn measure(&self) -> &'static str {
+        match self.way {
+            Progress::Rounds => "Rounds",
+            Progress::Steps => "Local steps",
+            Progress::Examples => "Examples seen",
+            Progress::Bytes => "Bytes sent",
+            Progress::Seconds => "Simulated time",
+            Progress::Epochs => "Epochs",
+        }
+    }
+
+    /// Adds the figure called `name` to the last evaluation of `run`, if the run reaches the target.
+    pub(crate) fn add(self, name: &str, run: &mut Judged) {
+        let there = run.reaching(OF, self.target);
+        let cost = there.and_then(|figures| figures.get(self.way.figure()).copied());
+        if let (Some(cost), Some(last)) = (cost, run.figures.last_mut()) {
+            last.insert(name.to_owned(), cost);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Request;
+    use crate::table::{Outcome, Table};
+
+    #[test]
+    fn a_cost_names_its_measure_and_its_target() {
+        let cost = CostFigure::parse("rounds_to=0.9").unwrap();
+        assert_eq!((cost.way, cost.target), (Progress::Rounds, 0.9));
+        assert_eq!(cost.title(), "Rounds to 90 % test accuracy");
+        let bytes = CostFigure::parse("bytes_to=0.975").unwrap();
+        assert_eq!(bytes.title(), "Bytes sent to 97.5 % test accuracy");
+        for other in [
+            "rounds_to=",
+            "rounds_to=90",
+            "rounds_to=0",
+            "round",
+            "test_accuracy",
+        ] {
+            assert_eq!(CostFigure::parse(other), None, "{other}");
+        }
+        assert!(CostFigure::is_meant("steps_to=90") && !CostFigure::is_meant("round"));
+    }
+
+    /// A run that has such accuracies after 0, 10 and 20 rounds of 1 kB.
+    fn run(algorithm: &str, seed: usize, accuracies: [f64; 3]) -> Judged {
+        let evaluations: Vec<[(&str, f64); 3]> = (0..3)
+            .map(|place| {
+                let rounds = 10.0 * place as f64;
+                let accuracy = accuracies[place];
+                [
+                    ("round", rounds),
+                    ("bytes_total", 1000.0 * rounds),
+                    ("test_accuracy", accuracy),
+                ]
+            })
+            .collect();
+        let evaluations: Vec<&[(&str, f64)]> = evaluations.iter().map(|row| &row[..]).collect();
+        let mut run = Judged::finished(
+            &format!("{{seed: {seed}, algorithm: {algorithm}}}"),
+            &evaluations,
+        );
+        for name in ["rounds_to=0.8", "bytes_to=0.8"] {
+            CostFigure::parse(name).unwrap().add(name, &mut run);
+        }
+        run
+    }
+
+    #[test]
+    fn costs_stand_in_tables_as_other_figures_do() {
+        let runs = vec![
+            run("dsgd", 1, [0.1, 0.8, 0.9]),
+            run("dsgd", 2, [0.1, 0.5, 0.9]),
+            run("fedavg", 1, [0.1, 0.9, 0.5]),
+            run("fedavg", 2, [0.1, 0.2, 0.3]),
+        ];
+        let request = Request {
+            by: vec!["algorithm".to_owned()],
+            metric: "rounds_to=0.8".to_owned(),
+            also: vec!["bytes_to=0.8".to_owned()],
+            ..Request::over_seeds()
+        };
+        let table = Table::about(runs, request).unwrap();
+        let means: Vec<(usize, f64, f64)> = table
+            .rows
+            .iter()
+            .map(|row| {
+                let Outcome::Figure(Some(rounds)) = row.outcome else {
+                    panic!("a figure")
+                };
+                (rounds.n, rounds.mean, row.also[0].unwrap().mean)
+            })
+            .collect();
+        assert_eq!(means, [(2, 15.0, 15_000.0), (1, 10.0, 10_000.0)]);
+        assert_eq!(
+            table.notes,
+            [
+                "fedavg: seed 2 never reached a test accuracy of 0.8; the means are those of the runs that reached it, and the others would \
+                 have taken longer"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_best_value_is_the_one_with_which_most_runs_arrive() {
+        let run = |rate: f64, seed: usize, rounds: Option<f64>| {
+            let mut run = Judged::finished(
+                &format!("{{seed: {seed}, rate: {rate}}}"),
+                &[&[("test_accuracy", 0.5)]],
+            );
+            if let (Some(rounds), Some(last)) = (rounds, run.figures.last_mut()) {
+                last.insert("rounds_to=0.8".to_owned(), rounds);
+            }
+            run
+        };
+        let runs = vec![
+            run(0.1, 1, Some(5.0)),
+            run(0.1, 2, None),
+            run(0.2, 1, Some(30.0)),
+            run(0.2, 2, Some(30.0)),
+        ];
+        let request = Request {
+            metric: "rounds_to=0.8".to_owned(),
+            best: Some("rate".to_owned()),
+            on: Some("rounds_to=0.8".to_owned()),
+            ..Request::over_seeds()
+        };
+        let table = Table::about(runs, request).unwrap();
+        assert_eq!(table.rows[0].chosen.as_deref(), Some("0.2"));
+    }
+}
