@@ -97,9 +97,17 @@ impl Traffic {
             .sum()
     }
 
-    /// Adds a phase of computing.
+    /// Adds local steps of each client. Without a message since the last ones they belong to the same phase: nobody waits in between.
     pub fn compute(&mut self, steps: Vec<u32>) {
-        self.phases.push(Phase::Compute { steps });
+        match self.phases.last_mut() {
+            Some(Phase::Compute { steps: before }) if before.len() == steps.len() => {
+                before
+                    .iter_mut()
+                    .zip(steps)
+                    .for_each(|(all, more)| *all += more);
+            }
+            _ => self.phases.push(Phase::Compute { steps }),
+        }
     }
 
     /// Adds the visits of walks: `steps[m]` of walk `m` at `clients[m]`.

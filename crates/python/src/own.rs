@@ -1,5 +1,6 @@
 //! Parts of an experiment that are written in Python.
 
+mod absent_rows;
 mod compression;
 mod example_arrays;
 mod figure;

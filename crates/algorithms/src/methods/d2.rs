@@ -23,7 +23,7 @@ method_config! {
     /// `λ_N(W) > −1/3` that stays as it is.
     ///
     /// # Interpretation
-    /// A client that is not alive keeps its model and its last `ψ`. Once one is gone for good, those left begin anew from
+    /// A client that is not alive keeps its model and `ψ − w`. Once one is gone for good, those left begin anew from
     /// their models: the sum of the corrections would otherwise lack its share for ever.
     #[derive(JsonSchema)]
     pub struct D2(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
@@ -50,50 +50,46 @@ struct D2State {
     /// Whether models are mixed by `(I + W)/2`.
     halved: bool,
     setting: Setting,
-    /// `ψ^t`, `[N, P]`.
-    adapted: KeptStack,
+    /// `ψ^t − w^t`, `[N, P]`: by what the model of each client was corrected and mixed so far. Over all clients it sums up to zero.
+    ///
+    /// As the difference of two models it would be known to their last digit alone, and such errors add up. It is kept as the sum of all
+    /// `(I − W) φ`, which are small where clients nearly agree.
+    correction: KeptStack,
     gone: PresenceTracker,
 }
 
 impl Algorithm for D2State {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         if self.gone.changes_to(round.gone.iter().copied()) {
-            self.adapted.forget();
+            self.correction.forget();
         }
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
-        let moving: Vec<f32> = rows.iter().map(|row| f32::from(!is_idle(row))).collect();
-        let mut corrected = models.duplicate();
-        let steps = round
-            .learner
-            .train(&mut corrected, Velocity::Fresh, &work)?; // ψ^{t+1}
+        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // ψ^{t+1}
         round.count_steps(&rows, &steps);
-        let adapted = corrected.duplicate();
-        if let Some(before) = self.adapted.replace(adapted) {
-            corrected.add_scaled(models, &moving)?;
-            let minus: Vec<f32> = moving.iter().map(|one| -one).collect();
-            corrected.add_scaled(&before, &minus)?; // φ^{t+1}
-            self.keep_idle(&before, &moving)?;
+        if let Some(correction) = self.correction.get_mut() {
+            let minus = rows.iter().map(|row| -f32::from(!is_idle(row)));
+            models.add_scaled(correction, &minus.collect::<Vec<f32>>())?; // φ^{t+1} = ψ^{t+1} + w^t − ψ^t
         }
-        let bytes = self.setting.model_bytes();
-        if self.halved {
-            *models = corrected.duplicate();
-            models.scale_rows(&vec![0.5; models.rows()])?;
-            round.mix(&mut corrected, bytes)?;
-            models.add_scaled(&corrected, &vec![0.5; models.rows()])?; // (I + W)/2 φ^{t+1}
-        } else {
-            round.mix(&mut corrected, bytes)?;
-            *models = corrected;
-        }
+        let apart = self.disagreement(models, round)?;
+        let share = if self.halved { 0.5 } else { 1.0 };
+        let shares = vec![share; models.rows()];
+        models.add_scaled(
+            &apart,
+            &shares.iter().map(|share| -share).collect::<Vec<f32>>(),
+        )?;
+        self.correction
+            .or_zeros(models)
+            .add_scaled(&apart, &shares)?;
         Ok(())
     }
 
     fn kept(&self) -> &[KeptStack] {
-        slice::from_ref(&self.adapted)
+        slice::from_ref(&self.correction)
     }
 
     fn kept_mut(&mut self) -> &mut [KeptStack] {
-        slice::from_mut(&mut self.adapted)
+        slice::from_mut(&mut self.correction)
     }
 
     keeps_presence!(gone);
@@ -105,22 +101,24 @@ impl D2State {
             training,
             halved,
             setting: setting.clone(),
-            adapted: KeptStack::new("adapted", setting.clients),
+            correction: KeptStack::new("correction", setting.clients),
             gone: PresenceTracker::nobody(setting.clients),
         })
     }
 
-    /// Rows that idled keep the `ψ` that they had.
-    fn keep_idle(&mut self, before: &Stack, moving: &[f32]) -> Result<(), AlgorithmError> {
-        let idle: Vec<u32> = (0..)
-            .zip(moving)
-            .filter(|(_, moving)| **moving == 0.0)
-            .map(|(row, _)| row)
-            .collect();
-        if let (Some(adapted), false) = (self.adapted.get_mut(), idle.is_empty()) {
-            adapted.scatter(&idle, &before.gather(&idle)?)?;
-        }
-        Ok(())
+    /// `(I − W) models`, `[N, P]`, for which each client sends its model to its neighbours.
+    ///
+    /// What is mixed are the differences of all rows from one of them: weights such as 1/3 do not quite sum to one in single precision, which
+    /// is an error of 1e-8 of what is mixed, and always in the same direction.
+    fn disagreement(&self, models: &Stack, round: &mut Round<'_>) -> Result<Stack, AlgorithmError> {
+        // That of a client that takes part: others may have stayed far behind.
+        let first = round.alive.iter().position(|alive| *alive).unwrap_or(0);
+        let mut ahead = models.gather(&vec![first as u32; models.rows()])?;
+        ahead.add_scaled(models, &vec![-1.0; models.rows()])?;
+        let mut apart = ahead.duplicate();
+        round.mix(&mut apart, self.setting.model_bytes())?;
+        apart.add_scaled(&ahead, &vec![-1.0; models.rows()])?;
+        Ok(apart)
     }
 }
 
@@ -171,7 +169,7 @@ impl MethodSpec for D2 {
     no_limits!(check_clients);
 
     fn working_rows(&self, clients: usize) -> usize {
-        4 * clients
+        3 * clients
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {

@@ -3,7 +3,7 @@
 use meshfold_algorithms::{Method, Policy, RowKind, Stragglers};
 use meshfold_data::DatasetSummary;
 use meshfold_engine::{Model, Targets};
-use meshfold_topology::Weights;
+use meshfold_topology::{Loses, Weights};
 
 use crate::config::client_view::ClientView;
 use crate::config::experiment::usual_weights;
@@ -105,6 +105,18 @@ fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
              `policy: isolate` preserves it"
                 .to_owned(),
         );
+    }
+    let leaves = config.straggler_policy() == Some(Policy::Isolate)
+        && config.stragglers.as_ref().is_some_and(some_are_late);
+    let one_way = summary.directed && summary.doubly_stochastic && profile.own_weights.is_none();
+    let mut failures = config.failures.0.iter();
+    let fails = failures.any(|failure| failure.loses == Loses::Everything);
+    if one_way && (leaves || fails) {
+        let what = if fails { "failures" } else { "late clients" };
+        warnings.push(format!(
+            "on a directed overlay {what} do not preserve the plain mean of the models: the weight of a link that is not there goes to the \
+             client that would have received, and columns of the mixing matrix no longer sum to 1; push_sum corrects for it"
+        ));
     }
     warnings
 }

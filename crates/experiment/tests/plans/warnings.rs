@@ -288,6 +288,24 @@ fn stragglers_that_take_models_and_give_none_are_said_to_move_the_mean() {
 }
 
 #[test]
+fn what_takes_links_from_a_directed_overlay_is_said_to_move_the_mean() {
+    let said = |topology: &str, rest: &str| {
+        let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));
+        let warnings = one(&format!("{yaml}{rest}\n")).warnings;
+        let of_mean = |warning: &&String| warning.contains("on a directed overlay");
+        warnings.iter().filter(of_mean).cloned().collect::<Vec<_>>()
+    };
+    let fail = "failures: [{edges: {share: 0.3}, redraw: each_round}]";
+    let late = "stragglers: {share: 0.5, policy: isolate}";
+    assert!(said("one_peer", fail)[0].starts_with("on a directed overlay failures do not"));
+    assert!(said("one_peer", late)[0].starts_with("on a directed overlay late clients do not"));
+    let inputs = "failures: [{clients: {share: 0.3}, loses: inputs}]";
+    for (topology, rest) in [("ring", fail), ("one_peer", inputs), ("one_peer", "")] {
+        assert_eq!(said(topology, rest), [""; 0], "{topology} {rest}");
+    }
+}
+
+#[test]
 fn methods_that_treat_stragglers_differently_are_warned_of() {
     let said = |stragglers: &str| {
         let yaml = format!(

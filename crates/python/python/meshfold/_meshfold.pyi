@@ -287,6 +287,9 @@ class Round:
     def alive(self) -> NDArray[np.bool_]:
         """Which clients take part, `[N]`."""
     @property
+    def gone(self) -> NDArray[np.bool_]:
+        """Which clients never come back, `[N]`: those that failed for good."""
+    @property
     def edges(self) -> NDArray[np.uint32]:
         """The links of this round, `[E, 2]`.
 

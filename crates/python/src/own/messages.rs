@@ -105,6 +105,16 @@ impl Ways {
         }
     }
 
+    /// Whether they are the edges of an undirected overlay as `round` lists them, each in one direction.
+    pub(super) fn are_one_way(&self, round: &Round<'_>) -> bool {
+        match (self, round.overlay) {
+            (Self::Pairs(pairs), Some(overlay)) if !overlay.is_directed() && !pairs.is_empty() => {
+                overlay.edge_count() == pairs.len() && overlay.edges().eq(pairs.iter().copied())
+            }
+            _ => false,
+        }
+    }
+
     /// Counts messages of these sizes in `round`; those without bytes are not sent.
     pub(super) fn count(&self, sizes: &[u64], round: &mut Round<'_>) -> PyResult<()> {
         let messages = match self {

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::gate;
 
+use super::absent_rows::AbsentRows;
 use super::parts::traceback;
 use super::round::{self, PyRound};
 use super::stack::PyStack;
@@ -138,6 +139,7 @@ impl MethodSpec for PyMethod {
             keys: self.keys.clone(),
             settings: self.settings(),
             server: self.server,
+            keeps_rows: self.overlay && !self.server && !self.has_own_clock,
             training: self.training(),
             uses: Arc::default(),
             begun_in: None,
@@ -165,6 +167,8 @@ struct PyMethodState {
     settings: Arc<str>,
     /// Whether there is a server.
     server: bool,
+    /// Whether each row is the model of a client, which stays as it is in rounds without that client.
+    keeps_rows: bool,
     training: Training,
     setting: Arc<Setting>,
     /// What it has made use of in the rounds that were carried out.
@@ -313,9 +317,16 @@ impl Algorithm for PyMethodState {
             &self.uses,
         );
         let uses = Arc::clone(&self.uses);
+        let absent = match self.keeps_rows && !uses.moved.is_noted() {
+            true => AbsentRows::of(models, round.alive)?,
+            false => None,
+        };
         round::lend(round, &training, &uses, || {
             self.call(models, "round", Some(about))
         })?;
+        if absent.is_some_and(|absent| absent.differ_in(models)) {
+            uses.moved.note();
+        }
         self.begun_in.get_or_insert(round.number);
         Ok(())
     }

@@ -215,6 +215,13 @@ impl PyRound {
         PyArray1::from_slice(py, &self.alive)
     }
 
+    #[doc = documented!("Round.gone")]
+    #[getter]
+    fn gone<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let gone = with(py, |lent| Ok(lent.round.gone.to_vec()))?;
+        Ok(PyArray1::from_vec(py, gone))
+    }
+
     #[doc = documented!("Round.edges")]
     #[getter]
     fn edges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
@@ -307,7 +314,7 @@ impl PyRound {
         if steps.is_none() {
             self.uses.local.note();
         }
-        let seed = self.seed;
+        let (seed, keeps_velocity) = (self.seed, velocity.is_some());
         with(py, move |mut lent| {
             let rows = request.rows(&mut lent.round, lent.training);
             let mut work = lent.round.work(&rows, lent.training);
@@ -328,6 +335,10 @@ impl PyRound {
             let steps = lent.round.learner.train(models, velocity, &work);
             let steps = steps.map_err(engine)?;
             lent.round.count_steps(&rows, &steps);
+            match keeps_velocity || steps.iter().any(|steps| *steps > 1) {
+                true => lent.uses.momentum.note(),
+                false => lent.uses.single_steps.note(),
+            }
             Ok(())
         })
     }
@@ -490,7 +501,12 @@ impl PyRound {
             }
         };
         self.uses.send.note();
-        with(py, move |mut lent| ways.count(&sizes, &mut lent.round))
+        with(py, move |mut lent| {
+            if ways.are_one_way(&lent.round) {
+                lent.uses.one_way.note();
+            }
+            ways.count(&sizes, &mut lent.round)
+        })
     }
 
     #[doc = documented!("Round.record")]

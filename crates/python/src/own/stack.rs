@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::round::in_progress;
 use super::row_edges::{self, RowEdges};
 use super::scale::Scale;
 use super::{mixing, number_lists, views, writes};
@@ -162,7 +163,8 @@ pub(super) fn beside<'py>(
 
 fn closed() -> PyErr {
     PyRuntimeError::new_err(
-        "this stack belongs to a round that is over: keep what outlasts a round as an attribute of the method, made in start or round",
+        "this stack belongs to a round that is over: what outlasts a round is an attribute of the method that is a stack of its own, such as \
+         `models.copy()`, and not `models` itself",
     )
 }
 
@@ -266,6 +268,7 @@ impl PyStack {
         let weights = mixing::read(mixing, slf.stack()?.rows())?;
         let (py, stack) = (slf.py(), slf.stack_mut()?);
         py.detach(|| stack.mix(&weights).map_err(engine))?;
+        in_progress(|lent| lent.uses.mixed.note());
         Ok(slf)
     }
 
@@ -277,7 +280,9 @@ impl PyStack {
             )));
         }
         let (py, stack) = (slf.py(), slf.stack_mut()?);
-        let count = ((share * stack.layout().parameters() as f64) as usize).max(1);
+        // 0.29 · 100 is a little less than 29 in binary numbers.
+        let exact = share * stack.layout().parameters() as f64 * (1.0 + 1e-12);
+        let count = (exact as usize).max(1);
         py.detach(|| stack.keep_largest(count));
         slf.message_bytes = Some(8 * count as u64);
         Ok(slf)
@@ -425,6 +430,25 @@ impl PyStack {
     #[pyo3(signature = (padded=false))]
     fn numpy<'py>(&self, py: Python<'py>, padded: bool) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         views::rows(py, self.stack()?, padded)
+    }
+
+    /// NumPy takes a stack for the array of its rows.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let rows = views::rows(py, self.stack()?, false)?.into_any();
+        let rows = match dtype {
+            Some(dtype) => rows.call_method1("astype", (dtype,))?,
+            None => rows,
+        };
+        match copy {
+            Some(true) if dtype.is_none() => rows.call_method0("copy"),
+            _ => Ok(rows),
+        }
     }
 
     #[doc = documented!("Stack.by_layer")]

@@ -37,6 +37,16 @@ pub(super) struct Uses {
     pub(super) gradients: Use,
     /// `round.settings`, by which it may go itself.
     pub(super) settings: Use,
+    /// `round.train` that keeps no `velocity`, in which no client made more than one step.
+    pub(super) single_steps: Use,
+    /// `round.train` that keeps a `velocity`, or in which a client made several steps.
+    pub(super) momentum: Use,
+    /// `Stack.mix`, in a round.
+    pub(super) mixed: Use,
+    /// Not the method but its rounds: models of clients that take no part have changed.
+    pub(super) moved: Use,
+    /// `round.send` with the edges of an undirected overlay, each in one direction.
+    pub(super) one_way: Use,
     /// `round.mixing` or `round.edges`, in a round whose overlay has edges.
     pub(super) links: Use,
     /// Not the method but its rounds: a server.
@@ -50,7 +60,9 @@ impl Uses {
     pub(super) fn warnings(&self, method: &str, training: &Training) -> Vec<String> {
         let all = [
             self.unused_keys(method, training),
+            self.idle_momentum(method, training),
             self.uncounted(method),
+            self.one_way(method),
             self.uncut(method),
             self.absent(method),
         ];
@@ -81,6 +93,26 @@ impl Uses {
         })
     }
 
+    fn idle_momentum(&self, method: &str, training: &Training) -> Option<String> {
+        let is_idle = self.single_steps.is_noted() && !self.momentum.is_noted();
+        (is_idle && training.sgd.momentum != 0.0 && !self.settings.is_noted()).then(|| {
+            format!(
+                "algorithm.own.momentum has no effect: the method `{method}` begins it anew in each call of round.train, and each call makes one \
+                 local step. Give it a stack that lasts, `round.train(models, velocity=self.velocity)`, with `self.velocity = \
+                 models.zeros_like()` in `start`, or make more local steps"
+            )
+        })
+    }
+
+    fn one_way(&self, method: &str) -> Option<String> {
+        self.one_way.is_noted().then(|| {
+            format!(
+                "the method `{method}` calls round.send(edges=round.edges) on an undirected overlay: that counts a message from the first to the \
+                 second client of each edge, and none back. Leave `edges` out, or give both directions"
+            )
+        })
+    }
+
     fn uncut(&self, method: &str) -> Option<String> {
         let by_gradients = self.gradients.is_noted() && !self.train.is_noted();
         (self.stragglers.is_noted() && by_gradients && !self.local_steps.is_noted()).then(|| {
@@ -92,10 +124,15 @@ impl Uses {
     }
 
     fn absent(&self, method: &str) -> Option<String> {
-        self.absent.is_noted().then(|| {
-            format!(
+        if self.absent.is_noted() {
+            return Some(format!(
                 "the method `{method}` mixes by a matrix of its own that moves models of clients that take no part in a round, or mixes \
                  them in: give these clients rows and columns of the identity, by round.alive"
+            ));
+        }
+        self.moved.is_noted().then(|| {
+            format!(
+                "the method `{method}` changes models of clients that take no part in a round: leave their rows as they are, by round.alive"
             )
         })
     }
@@ -107,6 +144,7 @@ impl Uses {
         let (does, to) = match (self.links.is_noted(), self.server.is_noted()) {
             (true, _) => ("uses round.mixing or round.edges", ""),
             (false, true) => ("has a server", ", to=\"server\""),
+            (false, false) if self.mixed.is_noted() => ("mixes models", ""),
             (false, false) => return None,
         };
         Some(format!(
