@@ -54,7 +54,7 @@ impl Local {
     }
 }
 
-/// Examples of a mini-batch: a number, or `full` for the whole shard.
+/// Examples of a mini-batch: a number, of which a smaller shard is one batch, or `full` for the whole shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchSetting(pub BatchSize);
 
@@ -298,7 +298,7 @@ macro_rules! method_config {
             /// Work of one round. `gradient_tracking`, `d2`, `exact_diffusion` and `qg_dsgdm` make one step, `{steps: 1}`, and refuse others.
             #[serde(default = $local)]
             pub local: $crate::training::Local,
-            /// Examples of a mini-batch.
+            /// Examples of a mini-batch, at most as many as the client has; `full` is all of them.
             pub batch_size: $crate::training::BatchSetting,
             /// How batches are drawn.
             #[serde(default)]

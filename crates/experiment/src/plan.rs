@@ -35,6 +35,7 @@ pub(crate) mod selection;
 mod stability;
 mod start_models;
 mod straggler_policies;
+mod untrained_labels;
 mod value_warnings;
 pub(crate) mod warnings;
 mod working_memory;

@@ -276,6 +276,27 @@ fn an_overlay_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn what_a_partition_leaves_to_nobody_is_told() {
+    let sandbox = Sandbox::new();
+    let line = |more: &[&str]| {
+        let set = "partition={classes: {clients: 3, per_client: 1}}";
+        let line = ["partition", "tiny.yaml", "--set", set];
+        sandbox.meshfold(&[&line, more].concat()).ended_with(0)
+    };
+    let json = line(&["--json"]).json();
+    let dealt = json[0]["examples"].as_u64().unwrap();
+    assert_eq!(json[0]["undealt_examples"], 600 - dealt);
+    assert_eq!(json[0]["untrained_labels"].as_array().unwrap().len(), 7);
+    let table = line(&[]).out;
+    for told in [
+        format!("\n{} of the 600 examples are no client's\n", 600 - dealt),
+        "\nno client has an example to train on of 7 of the 10 labels: ".to_owned(),
+    ] {
+        assert!(table.contains(&told), "{table}");
+    }
+}
+
+#[test]
 fn a_partition_is_printed_three_ways_that_agree() {
     let sandbox = Sandbox::new();
     let json = sandbox

@@ -299,6 +299,11 @@ fn trained_models_are_taken_out_and_started_from() {
         id,
         "the same run"
     );
+    let other = sandbox.says(&format!("runs models {id} -o start.npz"));
+    other
+        .ended_with(2)
+        .complained_of(&["start.npz", ".safetensors", "numpy.savez"]);
+    assert!(!sandbox.path("start.npz").exists());
     let said = sandbox.says(&format!("runs models {id} --mean -o start.safetensors"));
     let said = said.ended_with(0).out;
     assert_eq!(

@@ -7,7 +7,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use clap::Args;
-use meshfold_data::{DataFolder, DatasetConfig, Input, Splits, TrainingList, Windows};
+use meshfold_data::{
+    DataFolder, DatasetConfig, Input, Splits, TrainingList, Windows, label_histogram,
+};
 use meshfold_experiment::results::Names;
 use meshfold_experiment::{Own, RunPlan, brief, plan};
 use serde::Serialize;
@@ -49,6 +51,12 @@ struct Shares {
     /// Examples in the clients' local test sets, which are none of the others.
     #[serde(skip_serializing_if = "is_zero")]
     local_test_examples: usize,
+    /// Examples that were there to be dealt and that no client has.
+    #[serde(skip_serializing_if = "is_zero")]
+    undealt_examples: usize,
+    /// Labels of examples that were there to be dealt, of which no client has one to train on; none of a text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    untrained_labels: Vec<usize>,
     /// What labels and clients are called, of a table of the user's.
     #[serde(skip_serializing_if = "Option::is_none")]
     names: Option<Names>,
@@ -175,6 +183,23 @@ fn labels_of(plan: &RunPlan) -> &[u16] {
     plan.dataset.labelled(plan.config.partition.pools()).labels
 }
 
+/// How many examples the partition of `plan` could deal to clients: all but the test set that it holds out.
+fn to_be_dealt(plan: &RunPlan) -> usize {
+    let all = plan
+        .dataset
+        .labelled(plan.config.partition.pools())
+        .examples;
+    all - plan.partition.held_out().map_or(0, <[u32]>::len)
+}
+
+/// The labels that `labels` has and none of the clients' `histograms`.
+fn untrained(labels: &[u16], histograms: &[Vec<u64>], classes: usize) -> Vec<usize> {
+    let known = label_histogram(labels, classes);
+    let nobody_has = |label: &usize| histograms.iter().all(|counts| counts[*label] == 0);
+    let is_untrained = |label: &usize| known[*label] > 0 && nobody_has(label);
+    (0..classes).filter(is_untrained).collect()
+}
+
 /// The first run with each partition.
 fn different(plans: &[RunPlan]) -> Vec<&RunPlan> {
     let mut known = HashSet::new();
@@ -187,6 +212,9 @@ impl Shares {
     fn of(plan: &RunPlan, windows: Option<Windows>, names: Option<Names>) -> Self {
         let (labels, classes) = (labels_of(plan), plan.dataset.classes());
         let sizes = plan.partition.sizes();
+        let examples: usize = sizes.iter().sum();
+        let local_tests = (0..plan.clients).map(|client| plan.partition.local_test(client).len());
+        let local_test_examples: usize = local_tests.sum();
         let contents = match windows {
             Some(windows) => {
                 let shares = plan.partition.text_shares(&windows, classes);
@@ -204,14 +232,17 @@ impl Shares {
             label: plan.label(),
             clients: plan.clients,
             classes,
-            examples: sizes.iter().sum(),
+            examples,
             heterogeneity: match &contents {
                 Contents::Labels { histograms } => Heterogeneity::of(histograms),
                 Contents::Text { .. } => None,
             },
-            local_test_examples: (0..plan.clients)
-                .map(|client| plan.partition.local_test(client).len())
-                .sum(),
+            local_test_examples,
+            undealt_examples: to_be_dealt(plan).saturating_sub(examples + local_test_examples),
+            untrained_labels: match &contents {
+                Contents::Labels { histograms } => untrained(labels, histograms, classes),
+                Contents::Text { .. } => Vec::new(),
+            },
             contents,
             sizes,
             names,
@@ -241,8 +272,37 @@ impl Shares {
                 count(self.local_test_examples as u64)
             )?;
         }
+        self.print_undealt()?;
         if let Some(heterogeneity) = self.heterogeneity {
             writeln!(std::io::stdout().lock(), "{}", heterogeneity.words())?;
+        }
+        Ok(())
+    }
+
+    /// What no client has, if there is anything.
+    fn print_undealt(&self) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        if self.undealt_examples > 0 {
+            let undealt = self.undealt_examples;
+            let all = self.examples + self.local_test_examples + undealt;
+            writeln!(
+                out,
+                "{} of the {} examples are no client's",
+                count(undealt as u64),
+                count(all as u64)
+            )?;
+        }
+        if !self.untrained_labels.is_empty() {
+            let names = self.names.clone().unwrap_or_default();
+            let labels = self.untrained_labels.iter();
+            let labels: Vec<String> = labels.map(|label| names.label(*label)).collect();
+            writeln!(
+                out,
+                "no client has an example to train on of {} of the {} labels: {}",
+                labels.len(),
+                self.classes,
+                labels.join(", ")
+            )?;
         }
         Ok(())
     }

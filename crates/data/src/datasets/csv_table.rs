@@ -76,7 +76,8 @@ pub struct CsvTable {
     /// The character between columns.
     #[serde(default = "comma")]
     pub delimiter: char,
-    /// Whether every feature gets mean 0 and deviation 1 over the training examples.
+    /// Whether every feature gets mean 0 and deviation 1 over the training examples. One that is the same in all of them becomes 0
+    /// there and keeps its scale.
     #[serde(default)]
     pub standardise: bool,
     /// What tests.
@@ -200,7 +201,19 @@ impl Dataset for CsvTable {
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
         let files = self.own_files(folder)?;
         let (layout, tagged) = self.tagged(&files)?;
+        if tagged.looks_like_regression() {
+            tracing::warn!(
+                "{NAME}: {}: {} different labels in {} rows, numbers with fractions: they look like targets of a regression, and each of \
+                 them becomes a class; Meshfold trains classes, so cut them into ranges first",
+                files[0].display(),
+                tagged.classes,
+                tagged.labels.len(),
+            );
+        }
         tagged.warn_of_untrained(NAME, &files[0]);
+        if matches!(self.test, CsvTest::Share(_)) {
+            tagged.warn_of_lost_owners(NAME, &files[0]);
+        }
         layout.warn_of_untrained(&files[0]);
         let input = Input::Numbers(Shape::flat(layout.width));
         let summary = tagged.summary(input).of_numbers();

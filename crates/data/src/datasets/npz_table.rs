@@ -48,7 +48,8 @@ pub struct NpzTable {
     /// How many classes there are; one more than the largest label if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<usize>,
-    /// Whether every feature gets mean 0 and deviation 1 over the training examples.
+    /// Whether every feature gets mean 0 and deviation 1 over the training examples. One that is the same in all of them becomes 0
+    /// there and keeps its scale.
     #[serde(default)]
     pub standardise: bool,
     /// What tests.
@@ -187,6 +188,9 @@ impl Dataset for NpzTable {
             classes::warn_of_gaps(&tagged, &sources[0].entry(&self.y));
         }
         tagged.warn_of_untrained(NAME, &sources[0].entry(&self.y));
+        if let (NpzTest::Share(_), Some(client)) = (&self.test, &self.client) {
+            tagged.warn_of_lost_owners(NAME, &sources[0].entry(client));
+        }
         sources[0].warn_of_channels_last();
         let summary = tagged.summary(Input::Numbers(sources[0].shape));
         Ok(match self.keeps_bytes(&sources) {
@@ -246,8 +250,15 @@ impl NpzTable {
         };
         let bytes = [&first, &second].map(|source| source.kind == Kind::Unsigned(1));
         if first.shape != second.shape || bytes[0] != bytes[1] {
-            let reason = "the features of the test examples are of another shape or kind";
-            return Err(Fault::at(0_u64, reason).of(NAME, second.path));
+            return Err(DataError::Table {
+                dataset: NAME,
+                reason: format!(
+                    "test examples are {}, training examples {}: they need the same shape, and bytes (uint8) in both or in neither",
+                    second.features_in_words(),
+                    first.features_in_words()
+                ),
+                path: second.path,
+            });
         }
         Ok(vec![first, second])
     }
@@ -327,6 +338,16 @@ impl Source {
             shape,
             examples,
         })
+    }
+
+    /// The shape of an example, the kind of its numbers and their array.
+    fn features_in_words(&self) -> String {
+        let (shape, kind, array) = (self.shape, self.kind, excerpt(&self.names.x));
+        let sizes = match shape == Shape::flat(shape.width) {
+            true => vec![shape.width],
+            false => vec![shape.channels, shape.height, shape.width],
+        };
+        format!("{sizes:?} of {kind} in `{array}`")
     }
 
     /// Appends the labels or owners in the array `name` to `tags`.

@@ -16,6 +16,9 @@ use crate::{DataError, DatasetSummary, Examples, Input, Splits};
 /// Bytes of numbers that are held before they are standardised.
 pub(crate) const PIECE: usize = 1 << 24;
 
+/// Different labels that even a small table may have, such as marks with halves.
+const MOST_RATINGS: usize = 20;
+
 /// Bytes of the numbers that are held in double precision before they are standardised: those of the test rows, and of a piece of the
 /// training rows.
 pub(crate) fn doubles_of(summary: &DatasetSummary) -> usize {
@@ -218,6 +221,52 @@ impl Tagged {
         );
     }
 
+    /// The owners whose examples all test, of the `share` of all examples that was drawn; how many owners there are.
+    fn owners_without_training(&self) -> (Vec<String>, usize) {
+        let of = |rows: &[u32]| match &self.clients {
+            Some(clients) => BTreeSet::from_iter(at(clients, rows)),
+            None => BTreeSet::new(),
+        };
+        let (train, test) = (of(&self.train), of(&self.test));
+        let names = self.client_names.as_ref();
+        let name = |owner: &u32| match names.and_then(|names| names.get(*owner as usize)) {
+            Some(name) => name.clone(),
+            None => owner.to_string(),
+        };
+        let lost: Vec<String> = test.difference(&train).map(name).collect();
+        let owners = train.len() + lost.len();
+        (lost, owners)
+    }
+
+    /// Warns of owners whose examples all test, after a share of all examples was drawn: they would vanish without a word. `place` is
+    /// where the owners are.
+    pub(crate) fn warn_of_lost_owners(&self, dataset: &str, place: &Path) {
+        let (lost, owners) = self.owners_without_training();
+        if lost.is_empty() {
+            return;
+        }
+        tracing::warn!(
+            "{dataset}: {}: {} of the {owners} owners have test examples but none to train on, as `test.share` took all that they \
+             have: {}; partitions by owners leave them out",
+            place.display(),
+            lost.len(),
+            listed(lost.iter().map(String::as_str)),
+        );
+    }
+
+    /// Whether the labels look like targets of a regression: numbers with fractions, of which most rows have one of their own.
+    pub(crate) fn looks_like_regression(&self) -> bool {
+        let Some(names) = &self.label_names else {
+            return false;
+        };
+        let number = |name: &String| name.trim().parse::<f64>().ok();
+        let numbers: Option<Vec<f64>> = names.iter().map(number).collect();
+        let has_fractions = |numbers: Vec<f64>| numbers.iter().any(|number| number.fract() != 0.0);
+        self.classes > MOST_RATINGS
+            && 2 * self.classes > self.labels.len()
+            && numbers.is_some_and(has_fractions)
+    }
+
     fn with_names(
         &self,
         mut examples: Examples,
@@ -400,6 +449,42 @@ mod tests {
         assert_eq!(tagged.untrained(), ["a"]);
         tagged.test = vec![3];
         assert!(tagged.untrained().is_empty());
+    }
+
+    #[test]
+    fn owners_whose_examples_all_test_are_named() {
+        let mut tagged = tagged();
+        assert_eq!(tagged.owners_without_training(), (vec!["7".to_owned()], 3));
+        tagged.clients = Some(vec![0, 1, 2, 1]);
+        tagged.client_names = Some(["ann", "bob", "cy"].map(str::to_owned).to_vec());
+        let (lost, owners) = tagged.owners_without_training();
+        assert_eq!((lost.join(" "), owners), ("ann".to_owned(), 3));
+        tagged.test = vec![3];
+        assert!(tagged.owners_without_training().0.is_empty());
+        tagged.clients = None;
+        assert_eq!(tagged.owners_without_training(), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn labels_with_fractions_that_nearly_all_differ_look_like_a_regression() {
+        let looks = |names: &dyn Fn(usize) -> String, classes: usize, rows: usize| {
+            let tagged = Tagged {
+                labels: (0..rows).map(|row| (row % classes) as u16).collect(),
+                classes,
+                label_names: Some((0..classes).map(names).collect()),
+                ..tagged()
+            };
+            tagged.looks_like_regression()
+        };
+        let price = |label: usize| format!("{}.25", 60 + label);
+        let word = |label: usize| format!("kind {label}");
+        let whole = |label: usize| (10 * label).to_string();
+        assert!(looks(&price, 299, 300));
+        assert!(!looks(&price, 100, 300), "three rows have each");
+        assert!(!looks(&price, 10, 12), "they may be marks");
+        assert!(!looks(&word, 299, 300));
+        assert!(!looks(&whole, 299, 300));
+        assert!(!tagged().looks_like_regression());
     }
 
     #[test]

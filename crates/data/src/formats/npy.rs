@@ -6,6 +6,7 @@
 //! # Source
 //! NumPy enhancement proposal 1, "A simple file format for NumPy arrays", versions 1.0 to 3.0.
 
+use std::fmt;
 use std::io::{BufReader, Read};
 
 use crate::files::excerpt::excerpt;
@@ -53,6 +54,20 @@ impl Kind {
     /// Whether the elements are texts and not numbers.
     pub(crate) fn is_text(self) -> bool {
         matches!(self, Self::Text(_) | Self::Bytes(_))
+    }
+}
+
+/// As NumPy calls it.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signed(size) => write!(f, "int{}", 8 * size),
+            Self::Unsigned(size) => write!(f, "uint{}", 8 * size),
+            Self::Boolean => f.write_str("bool"),
+            Self::Float(size) => write!(f, "float{}", 8 * size),
+            Self::Text(size) => write!(f, "U{size}"),
+            Self::Bytes(size) => write!(f, "S{size}"),
+        }
     }
 }
 

@@ -250,6 +250,15 @@ impl Partition {
         self.shards.iter().map(of).collect()
     }
 
+    /// How many training examples of each label all clients have together, `[C]`.
+    ///
+    /// # Panics
+    /// If `labels` are not those that were dealt.
+    pub fn label_totals(&self, labels: &[u16], classes: usize) -> Vec<u64> {
+        let dealt = self.shards.iter().flat_map(Shard::runs).flatten();
+        count(dealt.map(|example| labels[example as usize]), classes)
+    }
+
     /// Whether no example has two owners, the test set being one; [`new`](Self::new) accepts nothing else.
     pub fn is_disjoint(&self) -> bool {
         let shards = self.shards.iter().chain(&self.local_tests);
@@ -303,6 +312,7 @@ mod tests {
         let labels = [0, 1, 1, 2];
         let partition = Partition::new(vec![vec![1, 2], vec![3, 0]], 4).unwrap();
         assert_eq!(partition.label_counts(&labels, 3), [[0, 2, 0], [1, 0, 1]]);
+        assert_eq!(partition.label_totals(&labels, 3), [1, 2, 1]);
         let csv = partition.to_csv(&labels, 3);
         assert_eq!(csv, "client,label,examples\n0,1,2\n1,0,1\n1,2,1\n");
         assert_eq!(label_histogram(&labels, 3), [1, 2, 1]);

@@ -99,24 +99,7 @@ pub(super) fn check_nodes(nodes: &[Node], input: &Input) -> Result<(), EngineErr
     for (index, node) in nodes.iter().enumerate() {
         let (facts, output) = (node.layer.facts(), node.output);
         if output.places() == 0 {
-            let grid = facts.window_over().unwrap_or(output);
-            let found = format!("{} x {}", grid.height, grid.width);
-            let what = "grid of a layer";
-            return match input {
-                Input::Numbers(shape) if shape.height == 1 && shape.channels == 1 => {
-                    let found = format!("{found} in examples of {} features", shape.width);
-                    let needed = "no smaller than its window: this model needs images, saved as [examples, height, width] or \
-                                  [examples, channels, height, width]";
-                    refuse(what, "", found, needed)
-                }
-                Input::Numbers(shape) => {
-                    let (channels, height, width) = (shape.channels, shape.height, shape.width);
-                    let found =
-                        format!("{found} in examples of {channels} channels of {height} x {width}");
-                    refuse(what, "", found, "no smaller than its window")
-                }
-                Input::Tokens { .. } => refuse(what, "", found, "no smaller than its window"),
-            };
+            return window_does_not_fit(&nodes[..=index], input);
         }
         let inputs = facts.inputs();
         if output.channels == 0 || inputs == 0 {
@@ -133,4 +116,42 @@ pub(super) fn check_nodes(nodes: &[Node], input: &Input) -> Result<(), EngineErr
         facts.check()?;
     }
     Ok(())
+}
+
+/// Refuses examples over which the window of the last of `nodes` does not fit.
+fn window_does_not_fit(nodes: &[Node], input: &Input) -> Result<(), EngineError> {
+    let windows = nodes.iter().map(|node| node.layer.facts().window_over());
+    let windows: Vec<_> = windows.flatten().collect();
+    let (what, found) = match windows.last() {
+        Some((name, window, grid)) => {
+            let place = windows.iter().filter(|(other, ..)| other == name).count();
+            let (height, width) = window.size;
+            let border = match window.padding {
+                (0, 0) => String::new(),
+                (above, beside) => format!(" and a border of {above} x {beside}"),
+            };
+            let found = format!(
+                "{name} {place}, with a window of {height} x {width}{border}, reads {} x {} places",
+                grid.height, grid.width
+            );
+            ("window of a layer", found)
+        }
+        None => ("grid of a layer", "no place".to_owned()),
+    };
+    match input {
+        Input::Numbers(shape) if shape.height == 1 && shape.channels == 1 => {
+            let found = format!("{found} in examples of {} features", shape.width);
+            let needed = "no larger than what it reads: this model needs images, saved as [examples, height, width] or \
+                          [examples, channels, height, width]";
+            refuse(what, "", found, needed)
+        }
+        Input::Numbers(shape) => {
+            let (channels, height, width) = (shape.channels, shape.height, shape.width);
+            let found = format!("{found} in examples of {channels} channels of {height} x {width}");
+            let needed = "no larger than what it reads: images are saved as [examples, channels, height, width], and this model needs \
+                          larger ones than these";
+            refuse(what, "", found, needed)
+        }
+        Input::Tokens { .. } => refuse(what, "", found, "no larger than what it reads"),
+    }
 }

@@ -118,8 +118,8 @@ pub(crate) trait LayerFacts {
         1
     }
 
-    /// The grid that its window moves over, if it has one.
-    fn window_over(&self) -> Option<Grid> {
+    /// What it is called, its window, and the grid that this moves over, if it has one.
+    fn window_over(&self) -> Option<(&'static str, Window, Grid)> {
         None
     }
 

@@ -33,6 +33,12 @@ use super::sketch::Sketch;
 use crate::error::EngineError;
 
 /// A model as a configuration names it.
+///
+/// Initial weights are those of PyTorch's layers. Weights and biases of dense layers and convolutions are uniform in `±1/√n`, where `n` is
+/// how many numbers an output sums over: the inputs of a dense layer; of a convolution the places of its window times the channels that
+/// it reads. Those of long short-term memory are uniform in `±1/√h` with `h` units; each gate has one bias where PyTorch has two, of which
+/// only the sum counts, and it starts as one of them does. Vectors of characters and words are normal with mean 0 and deviation 1. Factors
+/// of group normalisation are 1 and its offsets 0. `start` says whether all clients have the same draw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
@@ -49,8 +55,8 @@ pub enum Model {
     Dnn8(Dnn8),
     /// LeNet with group normalisation.
     GnLenet(GnLenet),
-    /// Two convolutions of 5 × 5 with 32 and 64 channels, each halved by a maximum of 2 × 2, and a hidden layer of 2048
-    /// units: P-FedAvg's network for FEMNIST.
+    /// Two convolutions of 5 × 5 with a border of 2 and 32 and 64 channels, each with ReLU and halved by a maximum of 2 × 2, and a hidden
+    /// layer of 2048 units: P-FedAvg's network for FEMNIST.
     CnnFemnist,
     /// The same convolutions and a hidden layer of 512 units: P-FedAvg's network for CIFAR-10.
     CnnCifar,

@@ -149,7 +149,7 @@ fn what_does_not_fit_the_examples_is_refused() {
     let small = Input::Numbers(Shape::flat(4));
     let flat = refused(&Model::CnnCifar, small);
     assert!(
-        flat.contains("examples of 4 features") && flat.contains("window: this model needs images"),
+        flat.contains("examples of 4 features") && flat.contains("reads: this model needs images"),
         "{flat}"
     );
     let strips = Shape {
@@ -158,7 +158,17 @@ fn what_does_not_fit_the_examples_is_refused() {
         width: 1,
     };
     let strips = refused(&Model::CnnCifar, Input::Numbers(strips));
-    assert!(strips.contains("32 channels of 32 x 1"), "{strips}");
+    let told = "window of a layer: maximum 1, with a window of 2 x 2, reads 32 x 1 places in examples of 32 channels of 32 x 1, but it \
+                must be no larger than what it reads: images are saved as [examples, channels, height, width]";
+    assert!(strips.starts_with(told), "{strips}");
+    let small_images = Shape {
+        channels: 1,
+        height: 12,
+        width: 12,
+    };
+    let lenet = refused(&Model::Lenet, Input::Numbers(small_images));
+    let told = "convolution 2, with a window of 5 x 5, reads 4 x 4 places";
+    assert!(lenet.contains(told), "{lenet}");
     assert!(refused(&Model::CharLstm(CharLstm::default()), small).contains("text"));
     assert!(refused(&Model::Logistic, Input::Tokens { window: 5 }).contains("char_lstm"));
     let resnet = |depth, groups| {

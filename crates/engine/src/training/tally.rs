@@ -9,7 +9,8 @@ pub struct Tally {
     pub local_steps: u64,
     /// Examples that those steps saw.
     pub examples_seen: u64,
-    /// Mean over the rows that trained of their mini-batch losses since the last tally.
+    /// Mean over the rows that trained of the mean loss of each row's mini-batches since the last tally: each batch of a row counts
+    /// alike, however many examples it has, and so does each row.
     pub train_loss: Option<f64>,
 }
 

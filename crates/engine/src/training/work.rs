@@ -47,7 +47,8 @@ impl RowWork {
     }
 }
 
-/// How many examples make a mini-batch. A shard smaller than that is one batch.
+/// How many examples make a mini-batch. A shard smaller than that is one batch; drawn with replacement, a batch has no more draws than
+/// the shard has examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchSize {
     /// The whole shard.
@@ -64,7 +65,9 @@ pub enum Draw {
     /// the others.
     #[default]
     Shuffled,
-    /// Each example anew from the whole shard.
+    /// Each example anew from the whole shard, so that one may come several times in a batch. A batch has `batch_size` draws, but no more
+    /// than the client has examples; with `full` it has as many as these, a bootstrap sample of them. An epoch has as many batches as with
+    /// `shuffled`.
     WithReplacement,
 }
 

@@ -17,7 +17,7 @@ pub struct FineTune {
     /// How long each client trains.
     #[serde(default = "one_epoch")]
     pub local: Local,
-    /// Examples of a mini-batch.
+    /// Examples of a mini-batch, at most as many as the client has; `full` is all of them.
     pub batch_size: BatchSetting,
     /// The learning rate of these steps.
     pub learning_rate: f64,

@@ -13,7 +13,7 @@ use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault_path;
 use crate::config::run_config::RunConfig;
-use crate::plan::read_once;
+use crate::plan::{read_once, untrained_labels};
 
 /// The datasets and partitions met so far.
 pub(super) struct PlannedData<'a> {
@@ -25,7 +25,15 @@ pub(super) struct PlannedData<'a> {
     /// By dataset.
     outlines: HashMap<String, KnownDataset>,
     /// By dataset and partition, and by the seed where it matters. None is let go of while others are planned.
-    partitions: HashMap<String, Arc<Partition>>,
+    partitions: HashMap<String, DealtExamples>,
+}
+
+/// Who owns which examples.
+#[derive(Clone)]
+pub(super) struct DealtExamples {
+    pub(super) partition: Arc<Partition>,
+    /// Of labels that are tested and that nobody can learn.
+    pub(super) warning: Option<String>,
 }
 
 /// A dataset as far as it is known.
@@ -56,7 +64,7 @@ impl<'a> PlannedData<'a> {
         run: &Resolved<'_>,
         dataset: &str,
         outline: &DatasetSummary,
-    ) -> Result<Arc<Partition>, ConfigError> {
+    ) -> Result<DealtExamples, ConfigError> {
         let partition = &run.config.partition;
         let seed = run.config.seed_of(Purpose::Partition);
         let merges = run.config.algorithm.profile().merges_clients;
@@ -68,7 +76,7 @@ impl<'a> PlannedData<'a> {
             .get(&setting)
             .or_else(|| self.partitions.get(&seeded));
         if let Some(known) = known {
-            return Ok(Arc::clone(known));
+            return Ok(known.clone());
         }
         let blame = |error| {
             let path = fault_path::of_partition(&error, run.choice("partition"));
@@ -90,15 +98,18 @@ impl<'a> PlannedData<'a> {
         if merges {
             split = split.merged();
         }
-        let split = Arc::new(split);
+        let dealt = DealtExamples {
+            warning: untrained_labels::warning(outline, &split, partition.pools()),
+            partition: Arc::new(split),
+        };
         // A partition that drew nothing is the same for every seed.
         let key = if rng.get_word_pos() == 0 && local_test.is_none() {
             setting
         } else {
             seeded
         };
-        self.partitions.insert(key, Arc::clone(&split));
-        Ok(split)
+        self.partitions.insert(key, dealt.clone());
+        Ok(dealt)
     }
 
     /// Sizes, labels and owners of the examples of `run`, which are those of `dataset`.

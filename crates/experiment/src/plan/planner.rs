@@ -26,7 +26,8 @@ use crate::plan::overlay_checks;
 use crate::plan::placement::{Placement, Placements};
 use crate::plan::planned_clock;
 use crate::plan::planned_data::{
-    KnownDataset, PlannedData, dealt_bytes, dealt_sizes, held_out_bytes, json, shared_bytes,
+    DealtExamples, KnownDataset, PlannedData, dealt_bytes, dealt_sizes, held_out_bytes, json,
+    shared_bytes,
 };
 use crate::plan::planned_model::Networks;
 use crate::plan::planned_overlay::{Overlays, PlannedOverlay};
@@ -60,6 +61,8 @@ struct Learning {
     dataset: KnownDataset,
     network: Network,
     partition: Arc<Partition>,
+    /// Of labels that are tested and that nobody can learn.
+    untrained_labels: Option<String>,
     /// Training and test examples on the device.
     train: usize,
     test: usize,
@@ -178,7 +181,10 @@ impl<'a> Planner<'a> {
         let outline = &dataset.outline;
         let network = self.networks.get(run, &key, outline)?;
         checks::precision(run, self.device)?;
-        let partition = self.data.partition(run, &key, outline)?;
+        let DealtExamples {
+            partition,
+            warning: untrained_labels,
+        } = self.data.partition(run, &key, outline)?;
         checks::clients(run, partition.clients())?;
         let (train, test) = dealt_sizes(outline, &partition);
         evaluation_checks::test_examples(run, test)?;
@@ -205,6 +211,7 @@ impl<'a> Planner<'a> {
             dataset,
             network,
             partition,
+            untrained_labels,
             train,
             test,
             population,
@@ -360,6 +367,7 @@ impl<'a> Planner<'a> {
                 "`topology` is left out, for {method} exchanges over no overlay"
             ));
         }
+        warnings.extend(learning.untrained_labels.clone());
         warnings.extend(learning.dataset.warning.clone());
         warnings
     }

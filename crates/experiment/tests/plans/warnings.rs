@@ -466,3 +466,17 @@ fn momentum_that_begins_anew_before_every_step_is_warned_of() {
     }
     assert_eq!(warnings("dsgd", 1), [""; 0]);
 }
+
+#[test]
+fn labels_that_are_tested_and_dealt_to_nobody_are_warned_of() {
+    let warnings =
+        |partition: &str| one(&YAML.replace("{shards: {clients: 10}}", partition)).warnings;
+    let said = warnings("{classes: {clients: 3, per_client: 1}}");
+    let told =
+        "clients have nothing to train on of 7 of the 10 labels, though test examples have them: ";
+    assert!(
+        matches!(&said[..], [only] if only.starts_with(told)),
+        "{said:?}"
+    );
+    assert_eq!(warnings("{classes: {clients: 5, per_client: 2}}"), [""; 0]);
+}

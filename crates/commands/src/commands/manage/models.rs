@@ -1,7 +1,7 @@
 //! `meshfold runs models`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use meshfold_experiment::results::{ModelsError, TrainedModels};
@@ -34,9 +34,12 @@ pub(super) struct ModelsArguments {
 /// Writes the trained models of a run.
 ///
 /// # Errors
-/// [`Failure::Refused`] if the word stands for no run or for several, or the run kept no models; [`Failure::Broken`] if they cannot be
-/// read or written.
+/// [`Failure::Refused`] if the word stands for no run or for several, the run kept no models, or the file's name ends as that of another
+/// format; [`Failure::Broken`] if they cannot be read or written.
 pub(super) fn models(arguments: &ModelsArguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.out {
+        expect_safetensors(path)?;
+    }
     let folder = run_of(&arguments.run, &arguments.results)?;
     let found = TrainedModels::of(&folder).map_err(|error| match error {
         ModelsError::NoCheckpoint { .. } | ModelsError::NoNames { .. } => Failure::refused(error),
@@ -59,4 +62,35 @@ pub(super) fn models(arguments: &ModelsArguments) -> Result<(), Failure> {
         path.display()
     )?;
     Ok(())
+}
+
+/// Requires a name that ends in `.safetensors`, or has no ending: a file under another would be taken for another format.
+fn expect_safetensors(path: &Path) -> Result<(), Failure> {
+    let Some(ending) = path.extension() else {
+        return Ok(());
+    };
+    if ending.eq_ignore_ascii_case("safetensors") {
+        return Ok(());
+    }
+    let ending = ending.display();
+    Err(Failure::refused(format_args!(
+        "{}: models are written in the safetensors format, not as .{ending}: name a file that ends in .safetensors, which PyTorch, JAX and \
+         NumPy read with the package `safetensors`; in Python, `numpy.savez(file, **run.models().by_layer())` writes an npz file",
+        path.display()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_models_end_as_their_format() {
+        for path in ["a.safetensors", "runs/b.SAFETENSORS", "c", "/dev/stdout"] {
+            assert!(expect_safetensors(Path::new(path)).is_ok(), "{path}");
+        }
+        for path in ["a.npz", "a.pt", "a.safetensors.gz", "a.safetensor"] {
+            assert!(expect_safetensors(Path::new(path)).is_err(), "{path}");
+        }
+    }
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 /// How much the clients differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Heterogeneity {
-    /// The total variation distance between a client's shares of the labels and those of all examples, mean over the clients with
-    /// examples: 0 if all are alike, below 1.
+    /// The total variation distance between a client's shares of the labels and those of all clients' examples together, mean over the
+    /// clients with examples: 0 if all are alike, below 1. Examples that nobody has do not count.
     label_distance_mean: f64,
     /// The largest.
     label_distance_max: f64,
@@ -41,8 +41,8 @@ impl Heterogeneity {
             size_gini,
         } = self;
         format!(
-            "shares of the labels differ from those of all examples by {mean:.2} on average and {max:.2} at most (total variation distance); the \
-             Gini coefficient of the sizes is {size_gini:.2}"
+            "shares of the labels differ from those of all clients' examples together by {mean:.2} on average and {max:.2} at most (total \
+             variation distance); the Gini coefficient of the sizes is {size_gini:.2}"
         )
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     fn distances_and_coefficients_follow_their_formulas() {
         let histograms = [vec![4, 0], vec![0, 2], vec![1, 1], vec![0, 0]];
         let found = Heterogeneity::of(&histograms).unwrap();
-        // Of all examples 5/8 and 3/8: the distances are 3/8, 5/8 and 1/8; the client without examples has none.
+        // Of all clients together 5/8 and 3/8: the distances are 3/8, 5/8 and 1/8; the client without examples has none.
         close(found.label_distance_mean, (3.0 + 5.0 + 1.0) / 24.0);
         close(found.label_distance_max, 0.625);
         let sizes = [4.0, 2.0, 2.0, 0.0_f64];

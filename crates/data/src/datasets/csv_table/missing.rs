@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::datasets::own_tables::ValueRange;
+
 /// What an empty cell of a feature becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -29,6 +31,7 @@ impl CsvMissing {
 /// The means of features over the rows that have them. The others have NaN in their place.
 pub(super) struct PresentMeans {
     sums: Vec<f64>,
+    ranges: Vec<ValueRange>,
     counts: Vec<u32>,
 }
 
@@ -37,6 +40,7 @@ impl PresentMeans {
     pub(super) fn of(width: usize) -> Self {
         Self {
             sums: vec![0.0; width],
+            ranges: vec![ValueRange::EMPTY; width],
             counts: vec![0; width],
         }
     }
@@ -44,20 +48,24 @@ impl PresentMeans {
     /// Adds rows, `[M, D]`.
     pub(super) fn add(&mut self, values: &[f64]) {
         for row in values.chunks_exact(self.sums.len()) {
-            let features = self.sums.iter_mut().zip(&mut self.counts);
-            for ((sum, count), value) in features.zip(row) {
+            let features = self.sums.iter_mut().zip(&mut self.ranges);
+            let features = features.zip(&mut self.counts);
+            for (((sum, range), count), value) in features.zip(row) {
                 if !value.is_nan() {
                     *sum += value;
+                    range.add(*value);
                     *count += 1;
                 }
             }
         }
     }
 
-    /// The mean of each feature; none of one that no row has.
+    /// The mean of each feature; none of one that no row has. That of a feature which never varies is its value.
     pub(super) fn finish(self) -> Vec<Option<f64>> {
-        let features = self.sums.into_iter().zip(self.counts);
-        let mean = |(sum, count)| (count > 0).then(|| sum / f64::from(count));
+        let features = self.sums.into_iter().zip(self.ranges).zip(self.counts);
+        let mean = |((sum, range), count): ((f64, ValueRange), u32)| {
+            (count > 0).then(|| range.hold(sum / f64::from(count)))
+        };
         features.map(mean).collect()
     }
 }
@@ -72,6 +80,16 @@ mod tests {
         means.add(&[1.0, f64::NAN, f64::NAN, 3.0, f64::NAN, 5.0]);
         means.add(&[5.0, f64::NAN, 6.0]);
         assert_eq!(means.finish(), [Some(3.0), None, Some(5.5)]);
+    }
+
+    #[test]
+    fn the_mean_of_a_constant_is_the_constant() {
+        for rows in 1..100 {
+            let mut means = PresentMeans::of(1);
+            means.add(&[f64::NAN]);
+            means.add(&vec![3.3; rows]);
+            assert_eq!(means.finish(), [Some(3.3)], "{rows} rows");
+        }
     }
 
     #[test]

@@ -108,6 +108,25 @@ fn features_are_standardised_before_they_are_rounded() {
 }
 
 #[test]
+fn features_that_never_vary_become_zero_and_keep_their_scale() {
+    let x = array("<f8", "(50, 1)", &[3.3_f64.to_le_bytes(); 50].concat());
+    let [_, y] = labelled(&(0..50).map(|row| row % 2).collect::<Vec<u16>>());
+    let x_test = array("<f8", "(1, 1)", &3.4_f64.to_le_bytes());
+    let [_, y_test] = labelled(&[1]);
+    let entries = [
+        ("x.npy", &x[..]),
+        ("y.npy", &y),
+        ("xt.npy", &x_test),
+        ("yt.npy", &y_test),
+    ];
+    let json =
+        r#"{"file": "a.npz", "standardise": true, "test": {"arrays": {"x": "xt", "y": "yt"}}}"#;
+    let splits = load(json, &entries).unwrap();
+    assert!((0..50).all(|row| splits.train.row(row) == [0.0]));
+    assert_eq!(splits.test.row(0), [(3.4_f64 - 3.3) as f32]);
+}
+
+#[test]
 fn test_examples_need_no_owners() {
     let [x, y] = labelled(&[0, 1, 1, 0]);
     let [more, other] = labelled(&[1, 0]);
@@ -229,6 +248,25 @@ fn labelled(labels: &[u16]) -> [Vec<u8>; 2] {
     let features = array("|u1", &format!("({count}, 1)"), &vec![7; count]);
     let labels: Vec<u8> = labels.iter().flat_map(|l| l.to_le_bytes()).collect();
     [features, array("<u2", &format!("({count},)"), &labels)]
+}
+
+#[test]
+fn test_features_of_another_shape_or_kind_are_told_with_both() {
+    let [x, y] = labelled(&[0, 1]);
+    let refusal = |test: &[u8]| {
+        let entries = [("x.npy", &x[..]), ("y.npy", &y), ("xt.npy", test)];
+        let json = r#"{"file": "a.npz", "test": {"arrays": {"x": "xt", "y": "y"}}}"#;
+        load(json, &entries).unwrap_err().to_string()
+    };
+    let floats = refusal(&array("<f4", "(2, 1)", &[0; 8]));
+    let told =
+        "a.npz: test examples are [1] of float32 in `xt`, training examples [1] of uint8 in `x`: ";
+    assert!(floats.contains(told), "{floats}");
+    let images = refusal(&array("|u1", "(2, 1, 2, 3)", &[0; 12]));
+    assert!(
+        images.contains("are [1, 2, 3] of uint8 in `xt`, "),
+        "{images}"
+    );
 }
 
 #[test]

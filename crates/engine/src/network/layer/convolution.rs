@@ -24,8 +24,8 @@ impl Convolution {
 }
 
 impl LayerFacts for Convolution {
-    fn window_over(&self) -> Option<Grid> {
-        Some(self.input)
+    fn window_over(&self) -> Option<(&'static str, Window, Grid)> {
+        Some(("convolution", self.window, self.input))
     }
 
     fn weights(&self) -> Vec<WeightAt> {

@@ -13,8 +13,8 @@ pub(crate) struct MaxPool {
 }
 
 impl LayerFacts for MaxPool {
-    fn window_over(&self) -> Option<Grid> {
-        Some(self.input)
+    fn window_over(&self) -> Option<(&'static str, Window, Grid)> {
+        Some(("maximum", self.window, self.input))
     }
 
     fn weights(&self) -> Vec<WeightAt> {

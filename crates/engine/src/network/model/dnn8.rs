@@ -11,8 +11,10 @@ use crate::network::checks::expect_share;
 /// Units of the hidden layers.
 const HIDDEN: [usize; 8] = [256, 512, 512, 256, 256, 128, 128, 64];
 
-/// Parameters of [`Model::Dnn8`](super::Model::Dnn8): hidden layers of 256, 512, 512, 256, 256, 128, 128 and 64 units, each with ReLU and
-/// dropout. Two classes have one output, the logit of the second.
+/// Parameters of [`Model::Dnn8`](super::Model::Dnn8).
+///
+/// Hidden layers of 256, 512, 512, 256, 256, 128, 128 and 64 units, each with ReLU and dropout. Two classes have one output, the logit of
+/// the second; more have an output each.
 ///
 /// # Source
 /// DeceFL, Supplementary Information, section 5.1.

@@ -19,9 +19,10 @@ pub enum NormPlace {
     BeforeRelu,
 }
 
-/// Parameters of [`Model::GnLenet`](super::Model::GnLenet): three convolutions of 5 × 5 (padding 2; 32, 32 and 64 channels), each with group
-/// normalisation in two groups and a maximum of 3 × 3 with stride 2, then one dense layer. On 3 × 32 × 32 it has 85,354
-/// parameters.
+/// Parameters of [`Model::GnLenet`](super::Model::GnLenet).
+///
+/// Three convolutions of 5 × 5 (stride 1, a border of 2, with biases; 32, 32 and 64 channels), each with group normalisation in two groups
+/// (1e-5 is added to the variance) and a maximum of 3 × 3 with stride 2, then one dense layer. On 3 × 32 × 32 it has 85,354 parameters.
 ///
 /// # Source
 /// D-Cliques, section 2.2: the GN-LeNet of Hsieh et al., The non-IID data quagmire of decentralized machine learning

@@ -18,8 +18,10 @@ pub enum Judged {
     Last,
 }
 
-/// Parameters of [`Model::CharLstm`](super::Model::CharLstm): a vector per character, layers of long short-term memory and one dense layer. With
-/// 90 characters it has 820,522 parameters.
+/// Parameters of [`Model::CharLstm`](super::Model::CharLstm).
+///
+/// A vector per character, layers of long short-term memory and one dense layer, the same at each position. With 90 characters it has
+/// 820,522 parameters.
 ///
 /// # Source
 /// McMahan et al., Communication-efficient learning (2017), section 3: two layers of 256 nodes on an embedding of 8.
@@ -47,7 +49,9 @@ impl Default for CharLstm {
     }
 }
 
-/// Parameters of [`Model::WordLstm`](super::Model::WordLstm): as [`CharLstm`] with words, a vector of 128 each.
+/// Parameters of [`Model::WordLstm`](super::Model::WordLstm).
+///
+/// As `char_lstm` with words, a vector of 128 each.
 ///
 /// # Source
 /// DFedRW, section VI-F, and LEAF (Caldas et al., 2018): the next word of a comment.

@@ -8,9 +8,14 @@ use crate::error::EngineError;
 use crate::network::checks::{expect_units, refuse};
 use crate::network::layer::{Add, Layer};
 
-/// Parameters of [`Model::Resnet`](super::Model::Resnet): a convolution of 3 × 3, then four stages of residual blocks of two such convolutions,
-/// each stage after the first with twice the channels on half the grid, group normalisation after every convolution,
-/// the mean over the grid and one dense layer. Signals (of height 1) have windows of 3 in place of 3 × 3.
+/// Parameters of [`Model::Resnet`](super::Model::Resnet).
+///
+/// A convolution of 3 × 3 with normalisation and ReLU, then four stages of residual blocks, each stage after the first with twice the
+/// channels on half the grid, then the mean over the grid and one dense layer. A block is a convolution of 3 × 3, normalisation, ReLU, a
+/// second convolution of 3 × 3 and normalisation; then its input is added, and ReLU follows the sum. The shortcut adds the input as it is; in
+/// the first block of the later stages, where sizes change, it is a convolution of 1 × 1 with stride 2 and normalisation, and the first
+/// convolution of the block has stride 2, too. Normalisation is by groups. Convolutions have no bias, and a border that keeps the
+/// grid. Signals (of height 1) have windows of 1 × 3 in place of 3 × 3, and strides along their length alone.
 ///
 /// # Source
 /// He et al., Deep residual learning for image recognition (2016), in the form for small images: no maximum and no stride

@@ -57,6 +57,25 @@ fn filled_features_are_standardised() {
 }
 
 #[test]
+fn features_that_never_vary_become_zero_and_keep_their_scale() {
+    // One feature is always 3.3, the other is 3.3 or empty.
+    let table: String = (0..50)
+        .map(|row| {
+            let gap = if row % 2 == 0 { "3.3" } else { "" };
+            format!("{},3.3,{gap}\n", row % 2)
+        })
+        .collect();
+    let json = r#"{"file": "table.csv", "label": 0, "header": false, "standardise": true, "missing": "mean",
+        "test": {"file": "test.csv"}}"#;
+    let splits = load(json, table, "0,3.4,3.4\n1,3.3,\n").unwrap();
+    for row in 0..50 {
+        assert_eq!(splits.train.row(row), [0.0, 0.0], "row {row}");
+    }
+    assert_eq!(splits.test.row(0), [(3.4_f64 - 3.3) as f32; 2]);
+    assert_eq!(splits.test.row(1), [0.0, 0.0]);
+}
+
+#[test]
 fn an_empty_category_has_the_shares_of_its_words() {
     let table = "0,a\n1,b\n0,b\n1,b\n0,\n";
     let json = r#"{"file": "table.csv", "label": 0, "header": false, "categories": [1], "missing": "mean",
