@@ -51,7 +51,11 @@ impl Outline {
         };
         let corner = |index: usize| {
             let angle = self.turn + TAU * index as f64 / count as f64;
-            let radius = if index % 2 == 0 { self.radius } else { inner };
+            let radius = if index.is_multiple_of(2) {
+                self.radius
+            } else {
+                inner
+            };
             Place {
                 x: middle.x + radius * angle.cos(),
                 y: middle.y + radius * angle.sin(),
