@@ -15,6 +15,7 @@ class Beer(CompressedGossip, KeepsCopies, mf.Method):
         X <- X + gamma (W - I) H - rate V
         H <- H + C(X - H)                               # a message
 
+    C must be a contraction, so `qsgd` is divided by 1 + min(d/s^2, sqrt(d)/s), for d parameters and s = 2^(bits - 1) - 1 levels.
     A round makes one step, whatever `local` says. The overlay must not change, and links must not fail for a while: a client that begins to
     listen would lack H and G, and the run ends with an error. Clients may fail: the mean of all V stays that of the gradients.
 
@@ -24,11 +25,11 @@ class Beer(CompressedGossip, KeepsCopies, mf.Method):
 
     Source: Zhao et al., NeurIPS 2022 (arXiv 2201.13320), Algorithm 1. The lines stand in another order, so that a round takes one gradient.
 
-    Attributes: those of `CompressedGossip`.
+    Attributes: those of `CompressedGossip`. `gamma` is .2 if absent; with `qsgd` and few bits it is smaller.
     """
 
     stacks = 8
-    gamma: float = 0.2
+    usual_gamma = 0.2
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.known_models = models.zeros_like()

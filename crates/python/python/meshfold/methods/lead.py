@@ -28,10 +28,11 @@ class Lead(Compressed, KeepsCopies, NeedsSymmetry, mf.Method):
     the mean: with `top_k` it may diverge.
 
     # Interpretation
-    `qsgd` rounds blocks of 512 parameters here, as the paper does, each by its largest magnitude: see `_blocks.py`. With one norm for a whole
-    model, as in other methods, 4 bits are too coarse for `alpha: 0.5`: it diverges even in logistic regression. A message has `bits` bits
-    for each parameter and 32 for each block. A client that takes no part keeps X, D and H. When it is back, it gets what it missed of H from
-    its neighbours, which is not counted.
+    `qsgd` rounds blocks of 512 parameters here, as the paper does, each by its largest magnitude: see `_blocks.py`. It is right in the mean,
+    and divided by nothing, as it is in methods that need a contraction. With one norm for a whole model, as there, 4 bits are too coarse for
+    `alpha: 0.5`: it diverges even in logistic regression. A message has `bits` bits for each parameter and 32 for each block, rounded up to
+    whole bytes. A client that takes no part keeps X, D and H. When it is back, it gets what it missed of H from its neighbours, which is
+    not counted.
 
     Source: Liu et al., ICLR 2021 (arXiv 2007.00232), Algorithm 1.
 
