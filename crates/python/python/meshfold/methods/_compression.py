@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ def qsgd_scale(parameters: int, bits: int) -> float:
     (arXiv 1610.02132), Lemma 3.1.
     """
     levels = 2 ** (bits - 1) - 1
-    return 1 + min(parameters / levels**2, parameters**0.5 / levels)
+    return 1 + min(parameters / levels**2, math.sqrt(parameters) / levels)
 
 
 class Compressed:
