@@ -29,7 +29,7 @@ def qsgd_scale(parameters: int, bits: int) -> float:
     Source: Koloskova, Stich and Jaggi, ICML 2019 (arXiv 1902.00340), Section 3.5; the variance is from Alistarh et al., NeurIPS 2017
     (arXiv 1610.02132), Lemma 3.1.
     """
-    levels = 2 ** (bits - 1) - 1
+    levels: int = 2 ** (bits - 1) - 1
     return 1 + min(parameters / levels**2, math.sqrt(parameters) / levels)
 
 
