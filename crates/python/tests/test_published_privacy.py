@@ -99,7 +99,9 @@ def test_lots_go_through_the_shard_and_hold_no_example_twice(keys: dict[str, Any
 
 
 @pytest.mark.parametrize("local", [{"steps": 3}, {"epochs": 2}])
-@pytest.mark.parametrize("keys", [{"failures": [{"clients": {"share": 0.4}, "redraw": "each_round"}]}, {"stragglers": {"share": 0.5, "policy": "partial"}}])
+@pytest.mark.parametrize(
+    "keys", [{"failures": [{"clients": {"share": 0.4}, "redraw": "each_round"}]}, {"stragglers": {"share": 0.5, "policy": "partial"}}]
+)
 def test_so_they_do_where_clients_fail_or_fall_behind(local: dict[str, int], keys: dict[str, Any]) -> None:
     LOTS.clear()
     mf.run(seven_each(same=False, name="watched_dp", norm=1e6, lot=3, local=local, **keys), progress=False)

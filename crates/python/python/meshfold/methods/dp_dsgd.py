@@ -31,7 +31,8 @@ class DpDsgd(mf.Method):
     The account is that of the sampled Gaussian mechanism, for examples that are drawn independently with the probability L / n_i (Poisson
     sampling), where examples are neighbours if one is added or removed. Such lots differ in size, too, and are divided by L. The examples of
     this simulation are shuffled and taken in turn, as libraries for deep learning do that state the same account; the last lot of a pass,
-    which has fewer, is accounted as any other. A straggler's last lot may be short, too, if `local` says epochs. The noise comes from a generator for simulations, not for secrets.
+    which has fewer, is accounted as any other. A straggler's last lot may be short, too, if `local` says epochs. The noise comes from a
+    generator for simulations, not for secrets.
 
     Source: Abadi et al., CCS 2016 (arXiv 1607.00133), Algorithm 1; the account is by Mironov, Talwar and Zhang, 2019 (arXiv 1908.10530),
     Section 3.3.
