@@ -40,6 +40,8 @@ class Simulation:
         #: The staleness of all that is used in each window.
         self.ages: list[list[int]] = [[] for _ in range(8)]
         self.changed = [0] * CLIENTS
+        #: When the model of each client has changed.
+        self.moments: list[list[Fraction]] = [[] for _ in ALL]
 
     def at(self, time: Fraction, client: int, **item: Any) -> None:
         heapq.heappush(self.heap, (time, client, self.made, item))
@@ -49,6 +51,14 @@ class Simulation:
         for _ in range(self.steps):
             model = model - RATE * gradient(model, client)
         return model
+
+    def changes(self, client: int, time: Fraction) -> None:
+        self.changed[client] += 1
+        self.moments[client].append(time)
+
+    def behind(self, sender: int, age: int, time: Fraction) -> int:
+        """How often a model has changed before this moment since it was sent."""
+        return max(0, sum(moment < time for moment in self.moments[sender]) - age)
 
     def takes(self, client: int) -> Fraction:
         return self.steps * Fraction(SLOWDOWN[client])
@@ -132,11 +142,11 @@ def swift(world: Simulation, skips: int = 0, memory: bool = True, alive: list[li
             others = [j for j in mail[i] if world.alive[j]]
             weights = {j: 1 / (1 + max(degree, len(world.neighbours(j)))) for j in others}
             x[i] = (1 - sum(weights.values())) * x[i] + sum(weights[j] * mail[i][j][0] for j in others)
-            world.ages[world.number] += [world.changed[j] - mail[i][j][1] for j in others]
+            world.ages[world.number] += [world.behind(j, mail[i][j][1], time) for j in others]
             if not memory:
                 mail[i].clear()
         x[i] = x[i] + step
-        world.changed[i] += 1
+        world.changes(i, time)
         begin(time, i)
 
     return world.play(begin, react, alive)
@@ -168,11 +178,11 @@ def gossip_learning(
     def receive(time: Fraction, i: int) -> None:
         sender, model, count, age = waiting[i]
         waiting[i] = None
-        world.ages[world.number].append(world.changed[sender] - age)
+        world.ages[world.number].append(world.behind(sender, age, time))
         busy[i] = True
         if variant == "merge_update":
             x[i] = model = merged(i, x[i], model, count)
-            world.changed[i] += 1
+            world.changes(i, time)
         world.at(time + world.takes(i) * (2 if variant == "update_merge" else 1), i, read=model.copy(), count=count)
 
     def react(time: Fraction, i: int, item: Item) -> None:
@@ -199,7 +209,7 @@ def gossip_learning(
             elif variant == "update":
                 t[i] = item["count"]
             x[i] = result
-            world.changed[i] += 1
+            world.changes(i, time)
             t[i] += world.steps
             busy[i] = False
             if account is not None:
@@ -232,7 +242,7 @@ def div_share(world: Simulation, parts: int, receivers: int) -> Array:
             return
         x[i] = world.bout(item["read"], i)
         world.bouts[world.number, i] += 1
-        world.changed[i] += 1
+        world.changes(i, time)
         others = [j for j in ALL if j != i]
         queue = [(part, j) for part in range(parts) for j in world.draws.choice(others, receivers, replace=False)]
         for place in world.draws.permutation(len(queue)):
@@ -245,7 +255,7 @@ def div_share(world: Simulation, parts: int, receivers: int) -> Array:
         for (sender, part), (values, age) in mail[i].items():
             total[fragments[part]] += values
             count[fragments[part]] += 1
-            world.ages[world.number].append(world.changed[sender] - age)
+            world.ages[world.number].append(world.behind(sender, age, time))
         mail[i].clear()
         x[i] = (total / count).reshape(7, 3)
         begin(time, i)

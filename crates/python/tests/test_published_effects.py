@@ -19,11 +19,19 @@ import meshfold.methods
         ({"compression": "qsgd", "keep": 0.2}, "keep: found the number 0.2, needed `compression: top_k` beside it: .* with `qsgd`"),
         ({"compression": "top_k", "bits": 8}, "bits: found the number 8, needed `compression: qsgd` beside it: .* with `top_k`"),
         ({"compression": "none", "bits": 8}, "bits: found the number 8, needed `compression: qsgd` beside it: .* with `none`"),
+        ({"compression": "top_k", "bits": 4}, "bits: found the number 4, needed `compression: qsgd` beside it: .* with `top_k`"),
+        ({"compression": "qsgd", "keep": 0.1}, "keep: found the number 0.1, needed `compression: top_k` beside it: .* with `qsgd`"),
+        ({"compression": "none", "keep": 0.1, "bits": 4}, "keep: found the number 0.1, needed `compression: top_k` beside it"),
     ],
 )
 def test_keys_of_another_compression_are_refused(name: str, keys: dict[str, Any], words: str) -> None:
     with pytest.raises(mf.ConfigError, match=words):
         mf.run(experiment(name, **keys), progress=False)
+
+
+def test_bits_alone_are_no_compression() -> None:
+    with pytest.raises(mf.ConfigError, match="bits: found the number 4, needed `compression: qsgd` beside it: it has no effect with `top_k`"):
+        mf.run(experiment("choco_sgd", bits=4), progress=False)
 
 
 @pytest.mark.parametrize("name", ["balance", "bridge", "clipped_gossip", "coordinate_median", "ios", "krum", "rfa"])
@@ -51,6 +59,8 @@ def test_a_sweep_of_attackers_may_begin_at_none() -> None:
     ("name", "keys", "words"),
     [
         ("gossip_learning", {"a": 3}, "a: found the number 3, needed `tokens: true` beside it"),
+        ("gossip_learning", {"a": 10}, "a: found the number 10, needed `tokens: true` beside it"),
+        ("gossip_learning", {"variant": "update", "average": "steps"}, 'average: found the text "steps", needed `variant: merge_update` or'),
         ("gossip_learning", {"c": 30}, "c: found the number 30, needed `tokens: true` beside it"),
         ("gossip_learning", {"variant": "update", "average": "half"}, 'average: found the text "half", needed `variant: merge_update` or'),
         ("dfed_alt", {"private": [], "private_steps": 3}, "private_steps: found the number 3, needed layers in `private` beside it"),
@@ -67,7 +77,9 @@ def test_other_keys_without_an_effect_are_refused(name: str, keys: dict[str, Any
     ("name", "keys"),
     [
         ("choco_sgd", {"compression": "none"}),
-        ("choco_sgd", {"compression": "none", "keep": 0.1, "bits": 4}),
+        ("choco_sgd", {"compression": "qsgd", "bits": 4}),
+        ("rfa", {"attack": "none"}),
+        ("rfa", {"strength": None}),
         ("lead", {"bits": 8}),
         ("gossip_learning", {"tokens": True, "a": 3, "c": 5}),
         ("dfed_alt", {"private": [], "private_steps": 0}),
@@ -77,6 +89,18 @@ def test_other_keys_without_an_effect_are_refused(name: str, keys: dict[str, Any
 def test_defaults_and_keys_with_an_effect_are_taken(name: str, keys: dict[str, Any]) -> None:
     (run,) = mf.run(experiment(name, rounds=1, **keys), progress=False)
     assert run.is_finished
+
+
+def test_all_keys_of_a_finished_run_are_taken() -> None:
+    """Its `config.yaml` has them all, and is read when the run is found finished."""
+    (first,) = mf.run(experiment("choco_sgd", rounds=1), progress=False)
+    text = (first.folder / "config.yaml").read_text()
+    assert all(line in text for line in ("compression: top_k", "keep: 0.1", "bits: 4", "gamma: null"))
+    ended = (first.folder / "summary.json").stat().st_mtime_ns
+    given: list[dict[str, Any]] = [{}, {"compression": "top_k", "keep": 0.1, "bits": 4, "gamma": None}]
+    for keys in given:
+        (again,) = mf.run(experiment("choco_sgd", rounds=1, **keys), progress=False)
+        assert (again.folder / "summary.json").stat().st_mtime_ns == ended
 
 
 @pytest.mark.parametrize("name", ["k_gt", "led", "prox_skip"])

@@ -28,6 +28,9 @@ METHODS: dict[str, type[Method]] = {}
 #: Methods that took the name of another one, which no configuration can reach any more, until their user is told.
 _REPLACED: weakref.WeakKeyDictionary[type[Method], type[Method]] = weakref.WeakKeyDictionary()
 
+#: The attribute of a method that is being checked with the names of the keys that a configuration gives. It is empty if these are all.
+GIVEN = "_meshfold_given"
+
 #: The keys that every method has; Meshfold itself reads them.
 COMMON = ("local", "batch_size", "draw", "learning_rate", "momentum", "weight_decay", "clip_norm")
 
@@ -205,6 +208,8 @@ def read_keys(cls: type[Method], text: str) -> str:
             raise KeyFault.value(key, needed)
         keys[key] = float(value) if hint is float else value
     method = make(cls, json.dumps(keys))
+    # The `config.yaml` of a run has all keys, whether or not its user gave them.
+    setattr(method, GIVEN, frozenset(given) if len(given) < len(hints) else frozenset())
     _expect_functions(method)
     method.check()
     return json.dumps(keys)

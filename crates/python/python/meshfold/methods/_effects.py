@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold._own import GIVEN
 
 
 def expect_effect(method: object, key: str, has_effect: bool, needed: str) -> None:
-    """Refuses a `key` of `method` that is not its default though it has no effect; `needed` says what would give it one.
+    """Refuses a `key` of `method` that was given, or is not its default, though it has no effect; `needed` says what would give it one.
+
+    Null, which is no wish, is taken.
 
     Raises:
         KeyFault: naming the key.
     """
-    if not has_effect and getattr(method, key) != getattr(type(method), key):
+    value = getattr(method, key)
+    is_given = key in getattr(method, GIVEN, ()) or value != getattr(type(method), key)
+    if not has_effect and is_given and value is not None:
         raise mf.KeyFault.value(key, needed)

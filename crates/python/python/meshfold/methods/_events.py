@@ -64,6 +64,7 @@ class Window:
         models: the model of each client, as it is at the time of the event that is being dealt with.
         mail: the models that each client keeps for later, by any number of the method's.
         draws: what the method draws by.
+        now: the time of the event that is being dealt with.
         changes: how often the model of each client has changed in the whole run, `[N]`.
         ages: how often a model had changed since the version was taken that is now used, for each use in this window.
         bouts: how many bouts of local work each client has ended in this window, `[N]`.
@@ -85,10 +86,13 @@ class Window:
         if round.number * length > MOST_SECONDS * SECOND:
             raise ValueError(f"the simulated time is beyond {MOST_SECONDS:.0e} seconds: choose a smaller `window` or `seconds_per_step`")
         self.begin, self.end = (round.number - 1) * length, round.number * length
+        self.now = self.begin
         self.draws = np.random.default_rng([round.seed, round.number])
         self.message_bytes = 4 * models.shape[1]
         self.changes = method.changes
         self.ages: list[int] = []
+        #: The last moment at which the model of a client changed in this window, and how often it had changed before that moment.
+        self._changed: dict[int, tuple[int, int]] = {}
         self.bouts = np.zeros(clients, int)
         self.versions = Versions(clients, method.kept)
         self.models = list(self.versions.models)
@@ -117,7 +121,9 @@ class Window:
     def events(self) -> Iterator[Event]:
         """The events up to the end of the window, in their order, with those that come up meanwhile."""
         while self._heap and self._heap[0].time <= self.end:
-            yield heapq.heappop(self._heap)
+            event = heapq.heappop(self._heap)
+            self.now = event.time
+            yield event
 
     def happens(
         self, time: int, client: int, kind: int, version: Version | None = None, *, sender: int = -1, age: int = 0, about: int = 0
@@ -168,12 +174,18 @@ class Window:
         self.mail[event.client][place] = Letter(event.sender, event.age, event.about, event.version)
 
     def uses(self, sender: int, age: int) -> None:
-        """Notes that a version of the model of `sender` is used, which had changed `age` times when it was taken."""
-        self.ages.append(int(self.changes[sender]) - age)
+        """Notes that another client uses a version of the model of `sender`, which had changed `age` times when it was taken.
+
+        Changes of this very moment do not count: which of two clients is the first in it says nothing of how old a model is.
+        """
+        moment, before = self._changed.get(sender, (-1, 0))
+        self.ages.append(max(0, (before if moment == self.now else int(self.changes[sender])) - age))
 
     def becomes(self, client: int, version: Version) -> None:
         """The model of a client changes."""
         self.models[client] = version
+        if self._changed.get(client, (-1, 0))[0] != self.now:
+            self._changed[client] = (self.now, int(self.changes[client]))
         self.changes[client] += 1
 
     def _loaded(self) -> dict[int, Version]:

@@ -57,7 +57,8 @@ class RobustAveraging:
             raise mf.KeyFault.value("attackers", "a number of clients, or a list of clients, each once")
         if self.strength is not None and not self.strength > 0:
             raise mf.KeyFault.value("strength", "a number above 0")
-        expect_effect(self, "attack", self.attackers is not None, "`attackers` beside it, their number or a list: without them nobody attacks")
+        has_attack = self.attackers is not None or self.attack == "none"
+        expect_effect(self, "attack", has_attack, "`attackers` beside it, their number or a list: without them nobody attacks")
         expect_effect(self, "strength", self.attack != "none", "an `attack` beside it, such as `sign_flip`: attackers send their models without")
 
     def start(self, models: mf.Stack, about: mf.Start) -> None:

@@ -56,7 +56,8 @@ class AdPsgd(Asynchronous, mf.Method):
         """The models of both have arrived."""
         assert event.version is not None
         client, partner, models = event.client, event.about, window.models
-        window.uses(client, event.age)
+        # Averages of one moment follow on each other, so that all changes count.
+        window.ages.append(int(window.changes[client]) - event.age)
         if partner >= 0 and window.alive[partner]:
             mean = window.versions.sum([(0.5, models[client]), (0.5, models[partner])])
             window.becomes(partner, mean)

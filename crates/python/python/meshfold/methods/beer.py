@@ -15,8 +15,10 @@ class Beer(CompressedGossip, KeepsCopies, mf.Method):
         X <- X + gamma (W - I) H - rate V
         H <- H + C(X - H)                               # a message
 
-    A round makes one step, whatever `local` says. The overlay must not change, and links must not fail for a while: a client that begins to
-    listen would lack H and G, and the run ends with an error. Clients may fail: the mean of all V stays that of the gradients.
+    C must be a contraction, so `qsgd` is divided by 1 + min(d/s^2, sqrt(d)/s), for d parameters and s = 2^(bits - 1) - 1 levels. A round
+    makes one step, whatever `local` says. The overlay must not change, and links must not fail for a while: a client that begins to listen
+    would lack H and G, and the run ends with an error. Clients may fail: the mean of all V stays that of the gradients. Clients that are
+    gone for good stay in the corrections of the others, which then do not reach the minimum of their own mean loss.
 
     # Interpretation
     A client that takes no part keeps X, V and its last gradient. When it is back, it gets what it missed of H and G from its neighbours,
@@ -24,11 +26,11 @@ class Beer(CompressedGossip, KeepsCopies, mf.Method):
 
     Source: Zhao et al., NeurIPS 2022 (arXiv 2201.13320), Algorithm 1. The lines stand in another order, so that a round takes one gradient.
 
-    Attributes: those of `CompressedGossip`.
+    Attributes: those of `CompressedGossip`. `gamma` is .2 if absent; with `qsgd` and few bits it is smaller.
     """
 
     stacks = 8
-    gamma: float = 0.2
+    usual_gamma = 0.2
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.known_models = models.zeros_like()

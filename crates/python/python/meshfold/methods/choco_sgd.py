@@ -15,7 +15,8 @@ class ChocoSgd(CompressedGossip, KeepsCopies, mf.Method):
         c_i <- c_i + q_i
         x_i <- h_i + gamma sum_j w_ij (c_j - c_i)
 
-    With `compression: none` and `gamma: 1` it is D-SGD. The overlay must not change, and links must not fail for a while: a client that
+    With `compression: none` and `gamma: 1` it is D-SGD. C must be a contraction, so `qsgd` is divided by 1 + min(d/s^2, sqrt(d)/s), for
+    d parameters and s = 2^(bits - 1) - 1 levels. The overlay must not change, and links must not fail for a while: a client that
     begins to listen would lack the copies, and the run ends with an error. Clients may fail.
 
     # Interpretation
@@ -24,7 +25,7 @@ class ChocoSgd(CompressedGossip, KeepsCopies, mf.Method):
     Source: Koloskova, Stich and Jaggi, ICML 2019 (arXiv 1902.00340), Algorithm 2; with local steps and momentum, Koloskova et al., ICLR
     2020 (arXiv 1907.09356).
 
-    Attributes: those of `CompressedGossip`.
+    Attributes: those of `CompressedGossip`. `gamma` is .4 if absent; with `qsgd` and few bits it is smaller.
     """
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:

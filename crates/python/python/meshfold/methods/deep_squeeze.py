@@ -14,14 +14,16 @@ class DeepSqueeze(CompressedGossip, mf.Method):
         e_i <- h_i + e_i - c_i
         x_i <- h_i + gamma sum_j w_ij (c_j - c_i)
 
-    With `compression: none` and `gamma: 1` it is D-SGD.
+    With `compression: none` and `gamma: 1` it is D-SGD. C must be a contraction, so `qsgd` is divided by 1 + min(d/s^2, sqrt(d)/s), for
+    d parameters and s = 2^(bits - 1) - 1 levels.
 
     Source: Tang et al., 2019 (arXiv 1907.07346), Algorithm 1.
 
-    Attributes: those of `CompressedGossip`. `gamma` must be smaller than that of CHOCO-SGD.
+    Attributes: those of `CompressedGossip`. `gamma` must be smaller than that of CHOCO-SGD: it is .05 if
+    absent; with `qsgd` and few bits it is smaller.
     """
 
-    gamma: float = 0.05
+    usual_gamma = 0.05
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.left_out = models.zeros_like()

@@ -10,28 +10,35 @@ from meshfold.methods._privacy import divergences, epsilons
 
 
 class DpDsgd(mf.Method):
-    """Local steps of DP-SGD, then an average over neighbours. A local step of client i takes L examples of its own:
+    """Local steps of DP-SGD, then an average over neighbours. A local step of client i takes a lot, the next L of its own n_i examples:
 
         g = (1/L) (sum_s g_s min(1, C/|g_s|) + sigma C N(0, I))          # g_s: the gradient of example s alone
         x_i <- x_i - rate g
 
-    `batch_size` must be 1, as a gradient is taken for each example. It counts as a local step in records and in simulated time, so that a
-    step of the method is L of theirs. `momentum` has no effect. With `noise: 0` and a large `norm` it is DFedAvg with batches of L examples.
+    No lot holds an example twice, as that example could then move the sum by 2 C. The last lot of a pass over the shard has the examples that
+    are left; it has the same noise, and is divided by L as well. `local: {steps: k}` are k lots, and `local: {epochs: K}` are K passes of n_i / L
+    lots each, rounded up. A lot of more examples than a client has is refused, and so is `draw: with_replacement`.
+
+    `batch_size` must be 1, as a gradient is taken for each example. Each counts as a local step in records, in simulated time and in a
+    learning rate that moves on with steps: `local_steps` is `examples_seen`, and a step of the method is L of these. `momentum` has no
+    effect. With `noise: 0`, a large `norm` and lots that divide the shards it is DFedAvg with batches of L examples.
 
     Each round records `epsilon`, the spread over clients of the privacy that each has spent so far: its examples are (epsilon, delta)
-    differentially private toward everybody who sees all of its messages, its neighbours for instance, or all of them together. Without
-    noise nothing bounds it, and there is no figure.
+    differentially private toward everybody who sees all of its messages, its neighbours for instance, or all of them together. It is an upper
+    bound: only whole orders of Rényi divergence are tried. Without noise nothing bounds it, and there is no figure.
 
     # Interpretation
     The account is that of the sampled Gaussian mechanism, for examples that are drawn independently with the probability L / n_i (Poisson
-    sampling), where examples are neighbours if one is added or removed. The examples of this simulation are shuffled and taken in turn, as
-    libraries for deep learning do that state the same account. The noise comes from a generator for simulations, not for secrets.
+    sampling), where examples are neighbours if one is added or removed. Such lots differ in size, too, and are divided by L. The examples of
+    this simulation are shuffled and taken in turn, as libraries for deep learning do that state the same account; the last lot of a pass,
+    which has fewer, is accounted as any other. A straggler's last lot may be short, too, if `local` says epochs. The noise comes from a
+    generator for simulations, not for secrets.
 
     Source: Abadi et al., CCS 2016 (arXiv 1607.00133), Algorithm 1; the account is by Mironov, Talwar and Zhang, 2019 (arXiv 1908.10530),
     Section 3.3.
 
     Attributes:
-        lot: L, the examples of a step.
+        lot: L, the examples of a step: at most those of the client with the fewest.
         norm: C, the largest norm of the gradient of an example.
         noise: sigma, the deviation of the noise as a multiple of C.
         delta: the probability with which privacy may fail.
@@ -53,24 +60,30 @@ class DpDsgd(mf.Method):
             raise mf.KeyFault.value("delta", "a number above 0 and below 1")
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        #: Lots that each client has taken, and how many examples of its pass in progress, `[N]`.
         self.steps = np.zeros(len(models))
+        self.taken = np.zeros(len(models), np.int64)
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         self._check_common(round)
-        steps = round.local_steps
+        sizes, left = round.shard_sizes.astype(np.int64), round.local_steps.astype(np.int64)
+        # A local step is an example if `local` counts epochs, and is taken for a lot if it counts steps.
+        counts_examples = "epochs" in round.settings["local"]
         generator = np.random.default_rng([round.seed, round.number])
-        for step in range(int(steps.max())):
-            active = step < steps
-            total, rates = self._of_examples(models, round, active)
+        while left.any():
+            examples = np.minimum(self.lot, sizes - self.taken)
+            lots = np.minimum(examples, left) if counts_examples else np.where(left > 0, examples, 0)
+            active = lots > 0
+            total, rates = self._of_examples(models, round, lots)
             noise = generator.standard_normal(models.shape, dtype=np.float32) * np.float32(self.noise * self.norm)
             total.set(total.numpy() + noise * active[:, None])
             models.add_scaled(total, -rates / self.lot)
-        self.steps += steps
+            self.steps += active
+            self.taken = (self.taken + lots) % sizes
+            left -= lots if counts_examples else active
         if not hasattr(self, "_divergences"):
-            shares = np.minimum(1, self.lot / np.maximum(1, round.shard_sizes))
-            self._divergences = divergences(shares, self.noise)
-        with_examples = np.where(round.shard_sizes > 0, self.steps, 0)
-        round.record("epsilon", epsilons(self._divergences, with_examples, self.delta))
+            self._divergences = divergences(self.lot / sizes, self.noise)
+        round.record("epsilon", epsilons(self._divergences, self.steps, self.delta))
         round.send(models)
         models.mix(round.mixing)
 
@@ -79,12 +92,20 @@ class DpDsgd(mf.Method):
             raise ValueError("batch_size: dp_dsgd takes the gradient of each example: it must be 1, and `lot` says how many make a step")
         if round.settings["weight_decay"] != 0:
             raise ValueError("weight_decay: dp_dsgd has none: it would be shortened with the gradient of each example")
+        if round.settings["draw"] != "shuffled":
+            raise ValueError("draw: dp_dsgd needs `shuffled`: drawn with replacement, a lot may hold an example twice, and its noise is too weak then")
+        fewest = int(np.argmin(round.shard_sizes))
+        if round.shard_sizes[fewest] < self.lot:
+            raise ValueError(
+                f"lot: found {self.lot}, but client {fewest} has {round.shard_sizes[fewest]} examples: a lot holds no example twice, so it has at "
+                "most those of the client with the fewest"
+            )
 
-    def _of_examples(self, models: mf.Stack, round: mf.Round, active: NDArray[np.bool_]) -> tuple[mf.Stack, NDArray[np.float32]]:
-        """The sum over the examples of a step of their gradients, each shortened to the norm; and the rates of the step."""
-        total, rates = round.gradients(models, rows=active)
+    def _of_examples(self, models: mf.Stack, round: mf.Round, lots: NDArray[np.int64]) -> tuple[mf.Stack, NDArray[np.float32]]:
+        """The sum over the next `lots` examples of each client, `[N]`, of their gradients, each shortened to the norm; and the rates."""
+        total, rates = round.gradients(models, rows=lots > 0)
         total.clip(self.norm)
-        for _ in range(self.lot - 1):
-            gradient, _ = round.gradients(models, rows=active)
+        for taken in range(1, int(lots.max())):
+            gradient, _ = round.gradients(models, rows=lots > taken)
             total += gradient.clip(self.norm)
         return total, rates

@@ -15,9 +15,10 @@ class DsgtHb(Momentum, mf.Method):
         x_i <- sum_j w_ij (x_j - rate y_j) + beta (x_i - x_i before)    # a message
         y_i <- sum_j w_ij (y_j + g_j(x_j) - g_j(x_j before))            # a message
 
-    A round makes one step, whatever `local` says, and the first one takes the first gradient besides; `beta` takes the place of
-    `momentum`. With `beta: 0` it is gradient tracking. The weights must be doubly stochastic. On directed overlays `beta` must be small: on a
-    directed ring of eight clients models grow without bound with 0.5, at any learning rate.
+    A round makes one step, whatever `local` says, and the first one takes the first gradient besides; `beta` takes the place of `momentum`.
+    With `beta: 0` it is gradient tracking. The weights must be doubly stochastic. On directed overlays `beta` must be small: on a directed
+    ring of eight clients models grow without bound with 0.5, at any learning rate. Clients that are gone for good stay in the corrections of
+    the others, which then do not reach the minimum of their own mean loss.
 
     # Interpretation
     Where the learning rate moves on with each step, a round has that of the step whose gradient is the newest in y_i, as `gradient_tracking`

@@ -12,7 +12,8 @@ class GtHsgd(mf.Method):
         y_i <- sum_j w_ij (y_j + v_j - v_j before)      # a message
         x_i <- sum_j w_ij (x_j - rate y_j)              # a message
 
-    In the first round v_i is the gradient. A round makes one step, whatever `local` says, and takes two gradients.
+    In the first round v_i is the gradient. A round makes one step, whatever `local` says, and takes two gradients. Clients that are gone for
+    good stay in the corrections of the others, which then do not reach the minimum of their own mean loss.
 
     Source: Xin, Khan and Kar, ICML 2021 (arXiv 2102.06752), Algorithm 1.
 

@@ -25,13 +25,15 @@ class Lead(Compressed, KeepsCopies, NeedsSymmetry, mf.Method):
     With `compression: none`, `alpha: 1` and `gamma: 1` it is NIDS. A round makes one step, whatever `local` says. The weights must be
     symmetric. The overlay must not change, and links must not fail for a while: a client that begins to listen would lack H, and the run
     ends with an error. Clients may fail and the learning rate may change: the sum of all D stays 0. It needs a compression that is right in
-    the mean: with `top_k` it may diverge.
+    the mean: with `top_k` it may diverge. Clients that are gone for good stay in the corrections of the others, which then do not reach the
+    minimum of their own mean loss.
 
     # Interpretation
-    `qsgd` rounds blocks of 512 parameters here, as the paper does, each by its largest magnitude: see `_blocks.py`. With one norm for a whole
-    model, as in other methods, 4 bits are too coarse for `alpha: 0.5`: it diverges even in logistic regression. A message has `bits` bits
-    for each parameter and 32 for each block. A client that takes no part keeps X, D and H. When it is back, it gets what it missed of H from
-    its neighbours, which is not counted.
+    `qsgd` rounds blocks of 512 parameters here, as the paper does, each by its largest magnitude: see `_blocks.py`. It is right in the mean,
+    and divided by nothing, as it is in methods that need a contraction. With one norm for a whole model, as there, 4 bits are too coarse for
+    `alpha: 0.5`: it diverges even in logistic regression. A message has `bits` bits for each parameter and 32 for each block, rounded up to
+    whole bytes. A client that takes no part keeps X, D and H. When it is back, it gets what it missed of H from its neighbours, which is
+    not counted.
 
     Source: Liu et al., ICLR 2021 (arXiv 2007.00232), Algorithm 1.
 

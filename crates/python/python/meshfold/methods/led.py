@@ -17,9 +17,10 @@ class Led(KeepsLinks, NeedsSymmetry, mf.Method):
         x_i <- p_i / 2 + sum_j w_ij p_j / 2             # one message
         y_i <- y_i + p_i - x_i
 
-    K is the number of local steps of the configuration. With one it is exact diffusion. The weights must be symmetric. `momentum` is refused:
-    with it, local steps would move a model by more than y_i. Clients may fail. The source has an overlay that stays. On one that changes, or
-    whose links fail, differences between models may grow without bound, at any learning rate; the run warns of it.
+    K is the number of local steps of the configuration. With one it is exact diffusion. The weights must be symmetric. `momentum` is
+    refused: with it, local steps would move a model by more than y_i. Clients may fail. The source has an overlay that stays. On one that
+    changes, or whose links fail, differences between models may grow without bound, at any learning rate; the run warns of it. Clients that
+    are gone for good stay in the corrections of the others, which then do not reach the minimum of their own mean loss.
 
     Source: Alghunaim, Local Exact-Diffusion, IEEE Transactions on Automatic Control, 2024 (doi 10.1109/TAC.2024.3383271).
     """

@@ -13,7 +13,8 @@ class MomentumTracking(Momentum, mf.Method):
         x_i <- sum_j w_ij x_j - rate (u_i - c_i)        # a message
         c_i <- sum_j w_ij (c_j - u_j) + u_i             # a message
 
-    A round makes one step, whatever `local` says; `beta` takes the place of `momentum`.
+    A round makes one step, whatever `local` says; `beta` takes the place of `momentum`. Clients that are gone for good stay in the
+    corrections of the others, which then do not reach the minimum of their own mean loss.
 
     Source: Takezawa et al., TMLR 2023 (arXiv 2209.15505), Algorithm 1, with u_i = c_i = 0 at first.
 

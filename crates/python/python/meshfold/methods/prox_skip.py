@@ -19,10 +19,11 @@ class ProxSkip(KeepsLinks, NeedsSymmetry, mf.Method):
         with probability p:   x_i <- sum_j v_ij z_j;  y_i <- y_i + p (z_i - x_i)
         otherwise:            x_i <- z_i
 
-    with V = I - (I - W) / (2 chi). A round ends with an exchange: it has as many local steps as the coin says, whatever `local` says.
-    Over the complete overlay with `chi: 0.5` it is Scaffnew. The weights must be symmetric. `momentum` is refused: with it, local steps would
+    with V = I - (I - W) / (2 chi). A round ends with an exchange: it has as many local steps as the coin says, whatever `local` says. Over
+    the complete overlay with `chi: 0.5` it is Scaffnew. The weights must be symmetric. `momentum` is refused: with it, local steps would
     move a model by more than y_i in each. Clients may fail. The source has an overlay that stays. On one that changes, or whose links fail,
-    differences between models may grow without bound, at any learning rate; the run warns of it.
+    differences between models may grow without bound, at any learning rate; the run warns of it. Clients that are gone for good stay in the
+    corrections of the others, which then do not reach the minimum of their own mean loss.
 
     Source: Mishchenko et al., ICML 2022 (arXiv 2202.09357), Algorithms 2 and 5.
 

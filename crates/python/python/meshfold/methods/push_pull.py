@@ -14,7 +14,8 @@ class PushPull(mf.Method):
         x_i <- sum_j a_ij (x_j - rate y_j)                      # a message
 
     y_i begins as the gradient. A receiver weighs all that it hears and itself alike, and so a sender all that it tells. The mixing weights
-    of the configuration have no effect. A round makes one step, whatever `local` says.
+    of the configuration have no effect. A round makes one step, whatever `local` says. Clients that are gone for good stay in the
+    corrections of the others, which then do not reach the minimum of their own mean loss.
 
     Source: Pu, Shi, Xu and Nedić, IEEE Transactions on Automatic Control, 2021 (arXiv 1810.06653), Algorithm 1; Xin and Khan, IEEE Control
     Systems Letters, 2018 (AB).

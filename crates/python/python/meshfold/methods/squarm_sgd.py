@@ -17,9 +17,10 @@ class SquarmSgd(CompressedGossip, KeepsCopies, mf.Method):
         c_i <- c_i + q_i
         x_i <- x_i + gamma sum_j w_ij (c_j - c_i)
 
-    With `threshold: 0` and no momentum it is CHOCO-SGD; with one step a round, SPARQ-SGD has no momentum either. The overlay must not
-    change, and links must not fail for a while: a client that begins to listen would lack the copies, and the run ends with an error. Clients
-    may fail. Each round records `sending`, the share of clients that send, of those that take part.
+    C and the usual `gamma` are those of CHOCO-SGD. With `threshold: 0` and no momentum it is CHOCO-SGD; with one step a round, SPARQ-SGD
+    has no momentum either. The overlay must not change, and links must not fail for a while: a client that begins to listen would lack the
+    copies, and the run ends with an error. Clients may fail. Each round records `sending`, the share of clients that send, of those that
+    take part.
 
     # Interpretation
     Copies of a client that takes no part stay. When one is back, it gets the copies that it missed from its neighbours, which is not counted.

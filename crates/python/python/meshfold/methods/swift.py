@@ -18,7 +18,7 @@ class Swift(Asynchronous, mf.Method):
     those of the configuration.
 
     A round is a window of simulated time; the keys of time are those of all asynchronous methods. `own.staleness` is how many bouts
-    behind the models are that were averaged, `own.bouts` how many bouts of local work each client has ended.
+    behind the models are that were averaged, 0 among equals without latency, `own.bouts` how many bouts of local work each client has ended.
 
     # Interpretation
     The weight of a neighbour from which nothing has come goes to the client's own model. A client whose link is still busy with what it
