@@ -301,7 +301,7 @@ fn place(groups: &[Group<'_>], request: &Request, wording: &Wording) -> Option<S
                 true => "; between two evaluations of a run they lie on a straight line",
                 false => "",
             };
-            let is_of_others = |run: &&Judged| {
+            let is_of_others = |run: &Judged| {
                 let before = run.figures.len().saturating_sub(1);
                 run.ends_on_other_examples
                     && at.is_between(&run.figures)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import meshfold as mf
 from meshfold.methods._compression import CompressedGossip
+from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._same_overlay import KeepsCopies
 
 
-class Beer(CompressedGossip, KeepsCopies, mf.Method):
+class Beer(CompressedGossip, KeepsCopies, BeginsAnew, mf.Method):
     """BEER. H and G are what neighbours know of the models X and of the trackers V of each other, 0 at first; V begins as the gradient.
 
         V <- V + gamma (W - I) G + g(X) - g(X before)   # from the second round on
@@ -17,8 +18,8 @@ class Beer(CompressedGossip, KeepsCopies, mf.Method):
 
     C must be a contraction, so `qsgd` is divided by 1 + min(d/s^2, sqrt(d)/s), for d parameters and s = 2^(bits - 1) - 1 levels. A round
     makes one step, whatever `local` says. The overlay must not change, and links must not fail for a while: a client that begins to listen
-    would lack H and G, and the run ends with an error. Clients may fail: the mean of all V stays that of the gradients. Clients that are
-    gone for good stay in the corrections of the others, which then do not reach the minimum of their own mean loss.
+    would lack H and G, and the run ends with an error. Clients may fail: the mean of all V stays that of the gradients. When a client is
+    gone for good, the others begin anew from their models.
 
     # Interpretation
     A client that takes no part keeps X, V and its last gradient. When it is back, it gets what it missed of H and G from its neighbours,
@@ -39,6 +40,10 @@ class Beer(CompressedGossip, KeepsCopies, mf.Method):
         self.gradient = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        if self.has_lost_clients(round):
+            # What is known of each other counts in no sum, and stays.
+            self.tracker = models.zeros_like()
+            self.gradient = models.zeros_like()
         self.expect_copies(round, instead="gradient_tracking and k_gt stand")
         gradient, rates = round.gradients(models)
         change = (gradient - self.gradient) * round.alive

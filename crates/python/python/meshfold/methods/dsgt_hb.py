@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
+from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._momentum import Momentum
 from meshfold.methods._rates import counts_steps
 
 
-class DsgtHb(Momentum, mf.Method):
+class DsgtHb(Momentum, BeginsAnew, mf.Method):
     """DSGT-HB. y_i tracks the mean gradient; it begins as the gradient of client i.
 
         x_i <- sum_j w_ij (x_j - rate y_j) + beta (x_i - x_i before)    # a message
@@ -17,8 +18,8 @@ class DsgtHb(Momentum, mf.Method):
 
     A round makes one step, whatever `local` says, and the first one takes the first gradient besides; `beta` takes the place of `momentum`.
     With `beta: 0` it is gradient tracking. The weights must be doubly stochastic. On directed overlays `beta` must be small: on a directed
-    ring of eight clients models grow without bound with 0.5, at any learning rate. Clients that are gone for good stay in the corrections of
-    the others, which then do not reach the minimum of their own mean loss.
+    ring of eight clients models grow without bound with 0.5, at any learning rate. When a client is gone for good, the others begin anew
+    from their models.
 
     # Interpretation
     Where the learning rate moves on with each step, a round has that of the step whose gradient is the newest in y_i, as `gradient_tracking`
@@ -40,8 +41,11 @@ class DsgtHb(Momentum, mf.Method):
         self.newest_rates = np.zeros(len(models), dtype=np.float32)
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        begins = self.has_lost_clients(round) or round.number == 1
+        if begins:
+            self.start(models)
         rates = round.learning_rates                     # before the first gradient
-        if round.number == 1:
+        if begins:
             self.follow(models, round)
         if counts_steps(round.settings):
             rates = self.newest_rates * round.alive

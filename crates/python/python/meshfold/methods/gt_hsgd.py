@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold.methods._departures import BeginsAnew
 
 
-class GtHsgd(mf.Method):
+class GtHsgd(BeginsAnew, mf.Method):
     """GT-HSGD. v_i estimates the gradient of client i, y_i that of all clients; b is the mini-batch of the round.
 
         v_i <- g_i(x_i; b) + (1 - beta) (v_i - g_i(x_i before; b))
         y_i <- sum_j w_ij (y_j + v_j - v_j before)      # a message
         x_i <- sum_j w_ij (x_j - rate y_j)              # a message
 
-    In the first round v_i is the gradient. A round makes one step, whatever `local` says, and takes two gradients. Clients that are gone for
-    good stay in the corrections of the others, which then do not reach the minimum of their own mean loss.
+    In the first round v_i is the gradient. A round makes one step, whatever `local` says, and takes two gradients. When a client is gone
+    for good, the others begin anew from their models.
 
     Source: Xin, Khan and Kar, ICML 2021 (arXiv 2102.06752), Algorithm 1.
 
@@ -34,8 +35,11 @@ class GtHsgd(mf.Method):
         self.tracker = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        begins = self.has_lost_clients(round) or round.number == 1
+        if begins:
+            self.start(models)
         estimate, rates = round.gradients(models)
-        if round.number > 1:
+        if not begins:
             gradient_before, _ = round.gradients(self.before, same_batches=True)
             estimate.add_scaled(self.estimate - gradient_before, 1 - self.beta)
         self.before = models.copy()

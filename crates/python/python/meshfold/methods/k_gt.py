@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._no_momentum import expect_no_momentum
 from meshfold.methods._rates import inverse
 
 
-class KGt(mf.Method):
+class KGt(BeginsAnew, mf.Method):
     """K-GT. c_i corrects the gradients of client i by what those of the others are on average; 0 at first.
 
         y = x_i;  K times: y <- y - rate (g_i(y) + c_i)
@@ -15,9 +16,8 @@ class KGt(mf.Method):
         c_i <- c_i - z_i + sum_j w_ij z_j
         x_i <- sum_j w_ij (x_j - K rate server_rate z_j)
 
-    A message holds two vectors. K is the number of local steps of the configuration. The sum of all c_i stays 0. `momentum` is refused: with
-    it z_i would be no mean of gradients. Clients that are gone for good stay in the corrections of the others, which then do not reach the
-    minimum of their own mean loss.
+    A message holds two vectors. K is the number of local steps of the configuration. The sum of all c_i stays 0. `momentum` is refused:
+    with it z_i would be no mean of gradients. When a client is gone for good, the others begin anew from their models.
 
     Source: Liu, Lin, Koloskova and Stich, 2024 (arXiv 2301.01313), Algorithm 1, with c_i = 0 at first.
 
@@ -37,6 +37,8 @@ class KGt(mf.Method):
         self.correction = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        if self.has_lost_clients(round):
+            self.correction = models.zeros_like()
         lengths = round.local_steps * round.learning_rates
         moved = models.copy()
         round.train(models, correction=self.correction)

@@ -7,13 +7,14 @@ import numpy as np
 import meshfold as mf
 from meshfold.methods._blocks import message_bytes, rounded
 from meshfold.methods._compression import Compressed, sending
+from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._disagreement import disagreement
 from meshfold.methods._rates import inverse
 from meshfold.methods._same_overlay import KeepsCopies
 from meshfold.methods._symmetry import NeedsSymmetry
 
 
-class Lead(Compressed, KeepsCopies, NeedsSymmetry, mf.Method):
+class Lead(Compressed, KeepsCopies, NeedsSymmetry, BeginsAnew, mf.Method):
     """LEAD. H is what neighbours know of each other, D the dual variable; both are 0 at first.
 
         Y = X - rate g - rate D
@@ -25,8 +26,7 @@ class Lead(Compressed, KeepsCopies, NeedsSymmetry, mf.Method):
     With `compression: none`, `alpha: 1` and `gamma: 1` it is NIDS. A round makes one step, whatever `local` says. The weights must be
     symmetric. The overlay must not change, and links must not fail for a while: a client that begins to listen would lack H, and the run
     ends with an error. Clients may fail and the learning rate may change: the sum of all D stays 0. It needs a compression that is right in
-    the mean: with `top_k` it may diverge. Clients that are gone for good stay in the corrections of the others, which then do not reach the
-    minimum of their own mean loss.
+    the mean: with `top_k` it may diverge. When a client is gone for good, the others begin anew from their models.
 
     # Interpretation
     `qsgd` rounds blocks of 512 parameters here, as the paper does, each by its largest magnitude: see `_blocks.py`. It is right in the mean,
@@ -60,6 +60,8 @@ class Lead(Compressed, KeepsCopies, NeedsSymmetry, mf.Method):
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        if self.has_lost_clients(round):
+            self.dual = models.zeros_like()
         self.expect_symmetry(round)
         self.expect_copies(round, instead="gradient_tracking and k_gt stand")
         gradient, rates = round.gradients(models)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._disagreement import disagreement
 from meshfold.methods._no_momentum import expect_no_momentum
 from meshfold.methods._rates import inverse
@@ -10,7 +11,7 @@ from meshfold.methods._same_overlay import KeepsLinks
 from meshfold.methods._symmetry import NeedsSymmetry
 
 
-class Led(KeepsLinks, NeedsSymmetry, mf.Method):
+class Led(KeepsLinks, NeedsSymmetry, BeginsAnew, mf.Method):
     """LED. y_i is the dual variable of client i, 0 at first.
 
         p = x_i;  K times: p <- p - rate g_i(p) - y_i / K
@@ -19,8 +20,8 @@ class Led(KeepsLinks, NeedsSymmetry, mf.Method):
 
     K is the number of local steps of the configuration. With one it is exact diffusion. The weights must be symmetric. `momentum` is
     refused: with it, local steps would move a model by more than y_i. Clients may fail. The source has an overlay that stays. On one that
-    changes, or whose links fail, differences between models may grow without bound, at any learning rate; the run warns of it. Clients that
-    are gone for good stay in the corrections of the others, which then do not reach the minimum of their own mean loss.
+    changes, or whose links fail, differences between models may grow without bound, at any learning rate; the run warns of it. When a
+    client is gone for good, the others begin anew from their models.
 
     Source: Alghunaim, Local Exact-Diffusion, IEEE Transactions on Automatic Control, 2024 (doi 10.1109/TAC.2024.3383271).
     """
@@ -30,6 +31,8 @@ class Led(KeepsLinks, NeedsSymmetry, mf.Method):
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        if self.has_lost_clients(round):
+            self.dual = models.zeros_like()
         self.expect_symmetry(round)
         self.tell_of_change(round, instead="gradient_tracking and k_gt stand it")
         # `train` takes the rate times what it adds to gradients.

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._momentum import Momentum
 
 
-class MomentumTracking(Momentum, mf.Method):
+class MomentumTracking(Momentum, BeginsAnew, mf.Method):
     """Momentum tracking. u_i is the momentum of client i, c_i its correction; both are 0 at first.
 
         u_i <- beta u_i + g_i(x_i)
         x_i <- sum_j w_ij x_j - rate (u_i - c_i)        # a message
         c_i <- sum_j w_ij (c_j - u_j) + u_i             # a message
 
-    A round makes one step, whatever `local` says; `beta` takes the place of `momentum`. Clients that are gone for good stay in the
-    corrections of the others, which then do not reach the minimum of their own mean loss.
+    A round makes one step, whatever `local` says; `beta` takes the place of `momentum`. When a client is gone for good, the others begin
+    anew from their models.
 
     Source: Takezawa et al., TMLR 2023 (arXiv 2209.15505), Algorithm 1, with u_i = c_i = 0 at first.
 
@@ -28,6 +29,8 @@ class MomentumTracking(Momentum, mf.Method):
         self.correction = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        if self.has_lost_clients(round):
+            self.start(models)
         gradient, rates = round.gradients(models)
         self.accumulate(self.momentum_of_clients, gradient, round)
         step = self.momentum_of_clients - self.correction

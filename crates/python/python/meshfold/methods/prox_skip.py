@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
+from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._disagreement import disagreement
 from meshfold.methods._no_momentum import expect_no_momentum
 from meshfold.methods._rates import inverse
@@ -12,7 +13,7 @@ from meshfold.methods._same_overlay import KeepsLinks
 from meshfold.methods._symmetry import NeedsSymmetry
 
 
-class ProxSkip(KeepsLinks, NeedsSymmetry, mf.Method):
+class ProxSkip(KeepsLinks, NeedsSymmetry, BeginsAnew, mf.Method):
     """ProxSkip over an overlay. y_i is the dual variable of client i, 0 at first. A common coin falls after every local step:
 
         z_i = x_i - rate g_i(x_i) - y_i
@@ -22,8 +23,8 @@ class ProxSkip(KeepsLinks, NeedsSymmetry, mf.Method):
     with V = I - (I - W) / (2 chi). A round ends with an exchange: it has as many local steps as the coin says, whatever `local` says. Over
     the complete overlay with `chi: 0.5` it is Scaffnew. The weights must be symmetric. `momentum` is refused: with it, local steps would
     move a model by more than y_i in each. Clients may fail. The source has an overlay that stays. On one that changes, or whose links fail,
-    differences between models may grow without bound, at any learning rate; the run warns of it. Clients that are gone for good stay in the
-    corrections of the others, which then do not reach the minimum of their own mean loss.
+    differences between models may grow without bound, at any learning rate; the run warns of it. When a client is gone for good, the others
+    begin anew from their models.
 
     Source: Mishchenko et al., ICML 2022 (arXiv 2202.09357), Algorithms 2 and 5.
 
@@ -46,6 +47,8 @@ class ProxSkip(KeepsLinks, NeedsSymmetry, mf.Method):
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        if self.has_lost_clients(round):
+            self.dual = models.zeros_like()
         self.expect_symmetry(round)
         self.tell_of_change(round, instead="gradient_tracking and k_gt stand it")
         steps = int(np.random.default_rng([round.seed, round.number]).geometric(self.p))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
+from meshfold.methods._departures import BeginsAnew
 
 
-class PushPull(mf.Method):
+class PushPull(BeginsAnew, mf.Method):
     """Push-pull. Client i pulls models by weights a_ij whose rows sum to one, and pushes trackers by weights b_ij whose columns do.
 
         y_i <- sum_j b_ij y_j + g_i(x_i) - g_i(x_i before)      # a message, from the second round on
         x_i <- sum_j a_ij (x_j - rate y_j)                      # a message
 
     y_i begins as the gradient. A receiver weighs all that it hears and itself alike, and so a sender all that it tells. The mixing weights
-    of the configuration have no effect. A round makes one step, whatever `local` says. Clients that are gone for good stay in the
-    corrections of the others, which then do not reach the minimum of their own mean loss.
+    of the configuration have no effect. A round makes one step, whatever `local` says. When a client is gone for good, the others begin
+    anew from their models.
 
     Source: Pu, Shi, Xu and Nedić, IEEE Transactions on Automatic Control, 2021 (arXiv 1810.06653), Algorithm 1; Xin and Khan, IEEE Control
     Systems Letters, 2018 (AB).
@@ -29,6 +30,8 @@ class PushPull(mf.Method):
         self.gradient = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
+        if self.has_lost_clients(round):
+            self.start(models)
         gradient, rates = round.gradients(models)
         change = (gradient - self.gradient) * round.alive
         self.gradient += change
