@@ -225,7 +225,11 @@ mod tests {
         assert_eq!(groups.legend[0].swatch, Swatch::Area);
         let runs = vec![Judged::finished("seed: 1", &[&[("test_accuracy", 0.5)]])];
         let table = Table::about(runs, Request::over_seeds()).unwrap();
-        let bar = |place: usize| groups.bar(place, &keys[place], &table.rows[0]).unwrap();
+        let bar = |place: usize| {
+            groups
+                .bar(place, &keys[place], &table.rows[0], Some(Spread::Interval))
+                .unwrap()
+        };
         let middle = |place: usize| (10.0 * bar(place).end.x).round() as i32;
         assert_eq!([middle(0), middle(1), middle(2)], [-2, 2, 12]);
         assert_eq!(bar(1).style, bar(2).style);

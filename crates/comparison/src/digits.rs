@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(Digits::Percent.figure(0.123_456), "12.35 %");
         assert!(
             Digits::Percent
-                .mean(Some(&estimate))
+                .mean(Some(&estimate), Spread::Interval)
                 .starts_with("62.50 ± ")
         );
         assert_eq!(Digits::Percent.mean(None, Spread::Interval), "–");
