@@ -62,6 +62,7 @@ pub(crate) fn sgd(case: &Case) -> Sgd {
     Sgd {
         learning_rate: LearningRate::Constant(case.rate),
         momentum: case.momentum,
+        nesterov: false,
         weight_decay: 0.0,
         clip_norm: None,
         batch_size: BatchSize::Size(case.batch),

@@ -150,8 +150,10 @@ impl Method {
     /// # Errors
     /// [`AlgorithmError::Setting`] or [`AlgorithmError::Unsuited`], naming the key.
     pub fn check(&self) -> Result<(), AlgorithmError> {
-        self.training().check()?;
-        self.check_keys()
+        let training = self.training();
+        training.check()?;
+        self.check_keys()?;
+        training.check_nesterov()
     }
 
     /// The models that exist between rounds.

@@ -206,6 +206,33 @@ impl Training {
         }
     }
 
+    /// Checks that Nesterov momentum has a momentum.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`] if there is none.
+    pub fn check_nesterov(&self) -> Result<(), AlgorithmError> {
+        if self.sgd.momentum != 0.0 || !self.sgd.nesterov {
+            return Ok(());
+        }
+        Err(AlgorithmError::Setting {
+            key: "nesterov",
+            found: "true".to_owned(),
+            needed: "`momentum` is 0: Nesterov's is a kind of momentum, so set one, such as `momentum: 0.9`, or leave `nesterov` out",
+        })
+    }
+
+    /// The key by which steps have momentum, and its value; `None` if they have none.
+    pub fn momentum_key(&self) -> Option<(&'static str, String)> {
+        let Sgd {
+            momentum, nesterov, ..
+        } = self.sgd;
+        match (momentum, nesterov) {
+            (0.0, false) => None,
+            (0.0, true) => Some(("nesterov", nesterov.to_string())),
+            _ => Some(("momentum", momentum.to_string())),
+        }
+    }
+
     /// Local steps of one round in which all clients train.
     pub fn steps_of_all(&self, setting: &crate::Setting) -> f64 {
         let steps = |shard: &usize| f64::from(self.steps_on(*shard));
@@ -253,29 +280,31 @@ pub fn heavy_momentum() -> f32 {
     0.9
 }
 
+/// Refuses local work other than one step, for methods whose rounds are single steps.
+pub fn one_step_a_round(method: &'static str, local: Local) -> Result<(), AlgorithmError> {
+    if local == Local::Steps(1) {
+        return Ok(());
+    }
+    Err(AlgorithmError::Unsuited {
+        method,
+        key: "local",
+        found: local.to_string(),
+        needed: "it exchanges after every step, `{steps: 1}`",
+    })
+}
+
 /// Refuses local work other than one step without momentum, for methods whose rounds are single steps.
-pub fn one_plain_step(
-    method: &'static str,
-    local: Local,
-    momentum: f32,
-) -> Result<(), AlgorithmError> {
-    if local != Local::Steps(1) {
-        return Err(AlgorithmError::Unsuited {
-            method,
-            key: "local",
-            found: local.to_string(),
-            needed: "it exchanges after every step, `{steps: 1}`",
-        });
-    }
-    if momentum != 0.0 {
-        return Err(AlgorithmError::Unsuited {
-            method,
-            key: "momentum",
-            found: momentum.to_string(),
-            needed: "it is defined without momentum",
-        });
-    }
-    Ok(())
+pub fn one_plain_step(method: &'static str, training: &Training) -> Result<(), AlgorithmError> {
+    one_step_a_round(method, training.local)?;
+    let Some((key, found)) = training.momentum_key() else {
+        return Ok(());
+    };
+    Err(AlgorithmError::Unsuited {
+        method,
+        key,
+        found,
+        needed: "it is defined without momentum",
+    })
 }
 
 /// Declares a method's configuration: its own keys, and then those of [`Training`].
@@ -305,9 +334,14 @@ macro_rules! method_config {
             pub draw: $crate::meshfold_engine::Draw,
             /// A number or a schedule.
             pub learning_rate: $crate::meshfold_engine::LearningRate,
-            /// Heavy-ball momentum in `[0, 1)`.
+            /// Momentum β in `[0, 1)`, that of a heavy ball unless `nesterov` is true: `v <- β v + g`, `w <- w − η v`.
             #[serde(default = $momentum)]
             pub momentum: f32,
+            /// Whether momentum is Nesterov's, as in PyTorch's SGD without dampening: `v <- β v + g`, `w <- w − η (g + β v)`, after Sutskever et
+            /// al., On the importance of initialization and momentum in deep learning (2013). From `v = 0` the first step is `η (1 + β) g`. It
+            /// needs a `momentum` above 0. `dfedavg`, `scaffold`, `gradient_tracking`, `d2`, `exact_diffusion` and `qg_dsgdm` refuse it.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            pub nesterov: bool,
             /// Weight decay λ: `λ w` is added to each gradient, after clipping. It is part of the momentum, and biases decay, too.
             #[serde(default)]
             pub weight_decay: f32,
@@ -324,6 +358,7 @@ macro_rules! method_config {
                     sgd: $crate::meshfold_engine::Sgd {
                         learning_rate: self.local.due(&self.learning_rate),
                         momentum: self.momentum,
+                        nesterov: self.nesterov,
                         weight_decay: self.weight_decay,
                         clip_norm: self.clip_norm,
                         batch_size: self.batch_size.0,
@@ -348,6 +383,7 @@ impl TrainingKeys {
         "draw",
         "learning_rate",
         "momentum",
+        "nesterov",
         "weight_decay",
         "clip_norm",
     ];

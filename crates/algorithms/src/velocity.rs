@@ -4,7 +4,7 @@ use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::round::Round;
 use crate::training::Training;
-use meshfold_engine::{Amount, RowWork, Stack, Velocity};
+use meshfold_engine::{Amount, RowWork, Sgd, Stack, Velocity};
 use std::slice;
 
 /// The velocity of every row, zero at first; none is held without momentum.
@@ -12,13 +12,13 @@ use std::slice;
 pub struct KeptVelocity(KeptStack);
 
 /// One step of every row along given gradients.
-pub struct HeavyBallStep<'a> {
+pub struct MomentumStep<'a> {
     /// η of each row.
     pub rates: &'a [f32],
     /// What each row does in the round.
     pub rows: &'a [RowWork],
-    /// β.
-    pub momentum: f32,
+    /// Whose momentum the step has, β, and of which kind.
+    pub sgd: &'a Sgd,
 }
 
 /// Gradients of every row with weight decay, and the learning rates to go along them.
@@ -43,19 +43,16 @@ impl KeptVelocity {
         Velocity::Kept(self.0.or_zeros(models))
     }
 
-    /// `v <- βv + g`, `w <- w − ηv`, for gradients that were exchanged or taken at an earlier model. Idle rows keep
-    /// both.
+    /// `v <- βv + g`, `w <- w − ηv`, or Nesterov's `w <- w − η(g + βv)`, for gradients that were exchanged or taken at an earlier model.
+    /// Idle rows keep both.
     pub fn step(
         &mut self,
         models: &mut Stack,
         gradients: &mut Stack,
-        step: &HeavyBallStep<'_>,
+        step: &MomentumStep<'_>,
     ) -> Result<(), AlgorithmError> {
-        let HeavyBallStep {
-            rates,
-            rows,
-            momentum,
-        } = *step;
+        let MomentumStep { rates, rows, sgd } = *step;
+        let momentum = sgd.momentum;
         let velocity = self.0.or_zeros(models);
         if rows.iter().any(is_idle) {
             // A row that idles may have been given the gradients of others.
@@ -64,7 +61,11 @@ impl KeptVelocity {
             let rest = |row| if is_idle(row) { 1.0 - momentum } else { 0.0 };
             gradients.add_scaled(velocity, &rows.iter().map(rest).collect::<Vec<_>>())?;
         }
-        models.heavy_ball_step(velocity, gradients, rates, momentum)?;
+        if sgd.nesterov {
+            models.nesterov_step(velocity, gradients, rates, momentum)?;
+        } else {
+            models.heavy_ball_step(velocity, gradients, rates, momentum)?;
+        }
         Ok(())
     }
 

@@ -119,6 +119,7 @@ fn unwritten() -> Value {
         "stop_at_targets": false,
         "head": "softmax",
         "steps_from": "mean",
+        "nesterov": false,
         "loses": "everything",
         "classes": 10,
         "validation": 0,

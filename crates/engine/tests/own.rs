@@ -261,13 +261,15 @@ fn a_transcription_of_mlp_learns_as_the_engines() {
         warmup: 0.0,
     }));
     let constant = LearningRate::Constant(0.05);
-    for (clip, extras, rate) in [
-        (None, false, constant.clone()),
-        (Some(0.5), false, halving),
-        (None, true, constant.clone()),
-        (Some(0.5), true, constant),
+    for (clip, extras, nesterov, rate) in [
+        (None, false, false, constant.clone()),
+        (Some(0.5), false, false, halving),
+        (None, true, false, constant.clone()),
+        (Some(0.5), true, true, constant.clone()),
+        (None, false, true, constant),
     ] {
         let rule = Sgd {
+            nesterov,
             clip_norm: clip,
             learning_rate: rate,
             ..rule()
@@ -279,7 +281,11 @@ fn a_transcription_of_mlp_learns_as_the_engines() {
             let mut own = learner_of(model, 2);
             assert_eq!(own.network().layout().width(), start.len() / 4);
             let found = trained(&mut own, &start, &rule, extras);
-            expect_close(&found, &needed, &format!("{words} {clip:?} {extras}"));
+            expect_close(
+                &found,
+                &needed,
+                &format!("{words} {clip:?} {extras} {nesterov}"),
+            );
         }
     }
 }

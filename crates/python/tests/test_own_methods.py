@@ -55,6 +55,8 @@ def records_of(experiment: Experiment) -> list[dict[str, Any]]:
     [
         ("my_dsgd", "dsgd", {"local": {"steps": 3}, "momentum": 0.9}),
         ("my_dfedavgm", "dfedavgm", {"local": {"epochs": 1}, "momentum": 0.9}),
+        ("my_dsgd", "dsgd", {"local": {"steps": 3}, "momentum": 0.9, "nesterov": True}),
+        ("my_dfedavgm", "dfedavgm", {"local": {"epochs": 1}, "momentum": 0.5, "nesterov": True, "clip_norm": 0.5}),
         ("my_tracking", "gradient_tracking", {"local": {"steps": 1}, "momentum": 0.0}),
     ],
 )
@@ -374,16 +376,17 @@ def test_the_weights_and_the_keys_of_a_round_can_be_read(experiment: Experiment)
 
     LOOKS.append(at)
     try:
-        keys = {"momentum": 0.9, "learning_rate": {"step": {"initial": 0.5, "factor": 0.5, "every": 1}}}
+        keys = {"momentum": 0.9, "nesterov": True, "learning_rate": {"step": {"initial": 0.5, "factor": 0.5, "every": 1}}}
         records_of({**with_algorithm(experiment, "round_looks", **keys), "rounds": 3})
         ring = told["weights"]
         assert ring.shape == (10, 10) and np.allclose(ring.sum(axis=1), 1, atol=1e-6)
         assert {(i, j) for i, j in np.argwhere(np.triu(ring, 1) > 0).tolist()} == set(map(tuple, told["edges"].tolist()))
         assert told["settings"]["momentum"] == 0.9 and told["settings"]["local"] == {"epochs": 1}
+        assert told["settings"]["nesterov"] is True
         assert told["settings"]["batch_size"] == 20
         assert told["rates"].tolist() == [0.125] * 10
         records_of({**with_algorithm(experiment, "round_looks"), "rounds": 1, "topology": "complete"})
-        assert (told["weights"] == 0.1).all()
+        assert (told["weights"] == 0.1).all() and told["settings"]["nesterov"] is False
     finally:
         LOOKS.pop()
 
@@ -426,6 +429,8 @@ def test_keys_that_a_method_does_not_use_are_told(experiment: Experiment) -> Non
 
     why = "the method `only_gradients` calls round.gradients, which takes the gradient of one mini-batch, and never round.train"
     assert told(momentum=0.9) == [f"algorithm.own.momentum is not used: {why}"]
+    of_nesterov = told(momentum=0.9, nesterov=True)
+    assert of_nesterov == [f"algorithm.own.momentum and algorithm.own.nesterov are not used: {why}"]
     both = told(momentum=0.9, local={"steps": 5})
     assert both == [f"algorithm.own.local and algorithm.own.momentum are not used: {why}"]
     assert told() == told(local={"steps": 1}, weight_decay=0.1) == told(momentum=0.9, reads=True) == []
@@ -766,6 +771,7 @@ def test_a_version_tells_classes_of_one_name_apart() -> None:
     ("attribute", "words"),
     [
         ("momentum: float = 0.9", "all methods have a key `momentum`"),
+        ("nesterov: bool = True", "all methods have a key `nesterov`"),
         ("round: int = 3", "`round` is a function of all methods"),
         ("version = 3", "version is 3, needed text"),
         ("name = 3", "name is 3, needed text"),

@@ -50,8 +50,9 @@ def test_dfed_salt(private: list[str], own: Array) -> None:
     assert traffic(run)[1] == 7 * 16 * 4 * int((1 - own).sum())
 
 
-def test_dfed_salt_without_a_radius_is_dfed_alt() -> None:
-    keys: dict[str, Any] = {"private": ["dense0.bias"], "momentum": 0.9, "local": {"steps": 3}, "batch_size": 4}
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_dfed_salt_without_a_radius_is_dfed_alt(nesterov: bool) -> None:
+    keys: dict[str, Any] = {"private": ["dense0.bias"], "momentum": 0.9, "nesterov": nesterov, "local": {"steps": 3}, "batch_size": 4}
     found, wanted = run_of("dfed_salt", rho=0, **keys), run_of("dfed_alt", **keys)
     like(found, wanted)
     assert traffic(found) == traffic(wanted)

@@ -116,6 +116,19 @@ def test_rows_train_for_as_many_steps_as_they_are_told(experiment: Experiment) -
     assert act(experiment, some)[-1]["local_steps"] == 5
 
 
+def test_steps_with_nesterov_momentum_are_those_of_the_formula(experiment: Experiment) -> None:
+    def both(models: mf.Stack, round: mf.Round) -> None:
+        trained, velocity = models.copy(), models.zeros_like()
+        round.train(trained, steps=3)
+        for _ in range(3):
+            gradients, rates = round.gradients(models)
+            velocity = velocity * 0.9 + gradients
+            models.add_scaled(gradients + velocity * 0.9, -rates)
+        assert np.allclose(trained.numpy(), models.numpy(), rtol=0, atol=1e-6)
+
+    act(experiment, both, rounds=2, keys={"batch_size": "full", "momentum": 0.9, "nesterov": True, "weight_decay": 0.01})
+
+
 def test_rows_see_the_examples_of_the_clients_that_they_are_given(experiment: Experiment) -> None:
     order = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3])
 

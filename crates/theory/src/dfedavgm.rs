@@ -82,7 +82,7 @@ pub struct DfedavgmRate {
     pub global_variance: f64,
     /// B, the largest norm of a client's gradient (Assumption 4).
     pub gradient_norm: f64,
-    /// β, the momentum.
+    /// β, the momentum, which is that of a heavy ball. The theorem says nothing of Nesterov momentum.
     pub momentum: f64,
     /// K, local steps per round.
     pub local_steps: u64,

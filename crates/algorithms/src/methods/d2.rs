@@ -133,7 +133,7 @@ impl MethodSpec for D2 {
     usual!(training, steps_per_round, message_scope, forecast);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
-        one_plain_step("d2", self.local, self.momentum)
+        one_plain_step("d2", &self.training_keys())
     }
 
     fn check_overlay(
@@ -189,7 +189,7 @@ impl MethodSpec for ExactDiffusion {
     usual!(training, steps_per_round, message_scope, forecast);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
-        one_plain_step("exact_diffusion", self.local, self.momentum)
+        one_plain_step("exact_diffusion", &self.training_keys())
     }
 
     fn check_overlay(

@@ -6,7 +6,7 @@ use crate::kept::KeptStack;
 use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::training::{Local, Training};
-use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gradients};
+use crate::velocity::{DecayedGradients, KeptVelocity, MomentumStep, decayed_gradients};
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{Overlay, OverlaySummary};
@@ -58,10 +58,10 @@ impl Algorithm for DCliquesState {
             round.traffic.count_as_printed(printed);
             gradients.mix(&clique_means(&links)?)?; // line 4
         }
-        let step = HeavyBallStep {
+        let step = MomentumStep {
             rates: &rates,
             rows: &rows,
-            momentum: self.training.sgd.momentum,
+            sgd: &self.training.sgd,
         };
         self.velocity.step(models, &mut gradients, &step)?; // line 5; (4), (5)
         round.mix(models, self.setting.model_bytes())?; // line 6

@@ -186,12 +186,15 @@ macro_rules! method_spec {
         }
     };
 }
-method_spec!(Dfedavg, |config| match config.momentum {
-    0.0 => Ok(()),
-    momentum => Err(AlgorithmError::Setting {
-        key: "momentum",
-        found: momentum.to_string(),
-        needed: "dfedavg has none: use dfedavgm",
-    }),
-});
+method_spec!(
+    Dfedavg,
+    |config| match config.training_keys().momentum_key() {
+        None => Ok(()),
+        Some((key, found)) => Err(AlgorithmError::Setting {
+            key,
+            found,
+            needed: "dfedavg has no momentum: use dfedavgm",
+        }),
+    }
+);
 method_spec!(Dfedavgm, |_| Ok(()));

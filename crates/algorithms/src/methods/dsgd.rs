@@ -6,7 +6,7 @@ use crate::kept::KeptStack;
 use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::{Local, Training};
-use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gradients};
+use crate::velocity::{DecayedGradients, KeptVelocity, MomentumStep, decayed_gradients};
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
@@ -70,10 +70,10 @@ impl Algorithm for DsgdState {
                     rates,
                 } = decayed_gradients(models, round, &rows, &self.training)?; // Lian Algorithm 1, line 3
                 self.exchange(models, round)?; // line 4
-                let step = HeavyBallStep {
+                let step = MomentumStep {
                     rates: &rates,
                     rows: &rows,
-                    momentum: self.training.sgd.momentum,
+                    sgd: &self.training.sgd,
                 };
                 self.velocity.step(models, &mut gradients, &step)?; // line 5
             }

@@ -142,7 +142,7 @@ impl MethodSpec for GradientTracking {
     usual!(training, steps_per_round, message_scope);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
-        one_plain_step("gradient_tracking", self.local, self.momentum)
+        one_plain_step("gradient_tracking", &self.training_keys())
     }
 
     no_limits!(check_clients, check_overlay, unstable_at);

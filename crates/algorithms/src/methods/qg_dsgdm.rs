@@ -4,7 +4,7 @@ use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Round, Setting};
-use crate::training::{Training, one_plain_step};
+use crate::training::{Training, one_step_a_round};
 use crate::velocity::is_idle;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Stack, Velocity};
@@ -96,7 +96,15 @@ impl MethodSpec for QgDsgdm {
                 needed: "it must be at least 0 and below 1",
             });
         }
-        one_plain_step("qg_dsgdm", self.local, 0.0)
+        if self.nesterov {
+            return Err(AlgorithmError::Unsuited {
+                method: "qg_dsgdm",
+                key: "nesterov",
+                found: self.nesterov.to_string(),
+                needed: "its momentum follows the mixed models and is that of QG-DSGDm, of which QG-DSGDm-N is another method: leave it out",
+            });
+        }
+        one_step_a_round("qg_dsgdm", self.local)
     }
 
     no_limits!(check_clients, check_overlay, unstable_at);

@@ -149,9 +149,9 @@ impl MethodSpec for Scaffold {
                 "it must be positive and finite",
             );
         }
-        if self.momentum != 0.0 {
-            let needed = "scaffold has none: its control variates are of plain steps";
-            return fault("momentum", self.momentum.to_string(), needed);
+        if let Some((key, found)) = self.training_keys().momentum_key() {
+            let needed = "scaffold has no momentum: its control variates are of plain steps";
+            return fault(key, found, needed);
         }
         if !matches!(self.learning_rate.per(), None | Some(Per::Round)) {
             let needed =

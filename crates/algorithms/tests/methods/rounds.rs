@@ -90,6 +90,62 @@ fn dsgd_that_mixes_first_takes_gradient_and_decay_before_mixing() {
 }
 
 #[test]
+fn nesterov_momentum_is_kept_or_begins_anew_as_that_of_a_heavy_ball() {
+    let scene = Scene::with_a_death();
+    let descent = |steps| {
+        let descent = plain::steps(steps).momentum(0.9).decay(0.02);
+        descent.nesterov()
+    };
+    let train = |steps| full(steps).momentum(0.9).weight_decay(0.02).nesterov();
+    let dsgd = |order| {
+        method!(
+            Dsgd {
+                order: order,
+                aggregation: None
+            },
+            train(1)
+        )
+    };
+    let dfedavgm = method!(
+        Dfedavgm {
+            aggregation: None,
+            quantise: None
+        },
+        train(3)
+    );
+    for (method, mixes_first) in [
+        (dsgd(Order::StepThenMix), false),
+        (dsgd(Order::MixThenStep), true),
+        (dfedavgm.clone(), false),
+    ] {
+        let course = run(&method, &scene, 3);
+        let mut models = course.start.clone();
+        let mut velocity = vec![vec![0.0; models[0].len()]; 5];
+        for round in 1..=3 {
+            let alive = scene.alive(round);
+            let mixed = mix(&scene.matrix(round), &models);
+            for client in (0..5).filter(|client| alive[*client]) {
+                let (w, v) = (&mut models[client], &mut velocity[client]);
+                if mixes_first {
+                    let g = descent(1).decayed(&course.learner, client, w);
+                    *v = sum(&[(f64::from(0.9f32), v), (1.0, &g)]);
+                    let along = descent(1).along(&g, v);
+                    *w = sum(&[(1.0, &mixed[client]), (-plain::rate(), &along)]);
+                } else if method == dfedavgm {
+                    *w = descent(3).from(&course.learner, client, w);
+                } else {
+                    descent(1).go(&course.learner, client, w, v);
+                }
+            }
+            if !mixes_first {
+                models = mix(&scene.matrix(round), &models);
+            }
+        }
+        expect_close(&course.models(), &models);
+    }
+}
+
+#[test]
 fn dfedavgm_zeroes_its_velocity_each_round() {
     let scene = Scene::with_a_death();
     let train = full(3).momentum(0.9).weight_decay(0.02);
@@ -329,6 +385,13 @@ fn settings_that_cannot_work_are_named() {
     );
     assert_eq!(fault(&method!(GradientTracking {}, full(2))), "local");
     assert_eq!(fault(&method!(D2 {}, full(1).momentum(0.5))), "momentum");
+    assert_eq!(fault(&method!(D2 {}, full(1).nesterov())), "nesterov");
+    assert_eq!(fault(&method!(Alone {}, full(1).nesterov())), "nesterov");
+    let nesterov = full(1).momentum(0.5).nesterov();
+    assert_eq!(
+        fault(&method!(QgDsgdm { memory: None }, nesterov)),
+        "nesterov"
+    );
     let decefl = method!(
         Decefl {
             mu: 0.0,

@@ -74,12 +74,13 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
     /// `row_i <- min(1, longest / ‖row_i‖) · row_i`; rows that are not longer keep their bits.
     fn shorten(&mut self, longest: f32);
 
-    /// `v_i <- momentum · v_i + g_i`, `row_i <- row_i − rates[i] · v_i`.
-    fn heavy_ball(
+    /// `v_i <- momentum · v_i + g_i`, `row_i <- row_i − rates[i] · v_i`, or Nesterov's
+    /// `row_i <- row_i − rates[i] · (g_i + momentum · v_i)`.
+    fn momentum_step(
         &mut self,
         velocity: &mut dyn Rows,
         gradients: &dyn Rows,
-        step: HeavyBall<'_>,
+        step: MomentumRule<'_>,
     ) -> Result<(), EngineError>;
 
     /// Replaces each row by its quantised form.
@@ -101,12 +102,14 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
     fn are_finite(&self) -> Vec<bool>;
 }
 
-/// The constants of a heavy-ball step.
+/// The constants of a step with momentum.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct HeavyBall<'a> {
+pub(crate) struct MomentumRule<'a> {
     /// Learning rate of each row.
     pub(crate) rates: &'a [f32],
     pub(crate) momentum: f32,
+    /// Whether the step is Nesterov's.
+    pub(crate) nesterov: bool,
 }
 
 /// `rows` as rows of the device kind `R`. `verb` names the operation in the error.

@@ -1,7 +1,7 @@
 //! Verbs on stacks in host memory. Each is a loop over blocks that threads share; sums go in ascending row order.
 
 use super::norm;
-use crate::backend::rows::HeavyBall;
+use crate::backend::rows::MomentumRule;
 use crate::cpu::Cpu;
 use crate::network::layout::Layout;
 use crate::stack::quantiser::{Quantiser, uniform};
@@ -133,16 +133,25 @@ pub(crate) fn shorten(cpu: &Cpu, rows: &mut [f32], longest: f32, width: usize) {
     scale_rows(cpu, rows, &scales, width);
 }
 
-/// The operands of a heavy-ball step, each `[R, width]`.
-pub(crate) struct HeavyBallRows<'a> {
+/// The operands of a step with momentum, each `[R, width]`.
+pub(crate) struct MomentumRows<'a> {
     pub(crate) models: &'a mut [f32],
     pub(crate) velocities: &'a mut [f32],
     pub(crate) gradients: &'a [f32],
 }
 
-/// `v <- momentum · v + g`, `w <- w − rates[i] · v`.
-pub(crate) fn heavy_ball(cpu: &Cpu, rows: HeavyBallRows<'_>, step: HeavyBall<'_>, width: usize) {
-    let HeavyBall { rates, momentum } = step;
+/// `v <- momentum · v + g`, `w <- w − rates[i] · v`, or Nesterov's `w <- w − rates[i] · (g + momentum · v)`.
+pub(crate) fn momentum_step(
+    cpu: &Cpu,
+    rows: MomentumRows<'_>,
+    step: MomentumRule<'_>,
+    width: usize,
+) {
+    let MomentumRule {
+        rates,
+        momentum,
+        nesterov,
+    } = step;
     cpu.install(|| {
         let models = rows.models.par_chunks_exact_mut(width);
         let rows = models
@@ -150,9 +159,17 @@ pub(crate) fn heavy_ball(cpu: &Cpu, rows: HeavyBallRows<'_>, step: HeavyBall<'_>
             .zip(rows.gradients.par_chunks_exact(width));
         rows.zip(rates).for_each(|(((w, v), g), rate)| {
             cpu.instructions().vectorize(|| {
-                for ((w, v), g) in w.iter_mut().zip(v).zip(g) {
-                    *v = momentum * *v + g;
-                    *w -= rate * *v;
+                let rows = w.iter_mut().zip(v).zip(g);
+                if nesterov {
+                    for ((w, v), g) in rows {
+                        *v = momentum * *v + g;
+                        *w -= rate * (g + momentum * *v);
+                    }
+                } else {
+                    for ((w, v), g) in rows {
+                        *v = momentum * *v + g;
+                        *w -= rate * *v;
+                    }
                 }
             });
         });

@@ -372,6 +372,7 @@ mod tests {
         let sgd = Sgd {
             learning_rate: LearningRate::Constant(0.05),
             momentum: 0.9,
+            nesterov: false,
             weight_decay: 1e-4,
             clip_norm: None,
             batch_size: BatchSize::Size(7),

@@ -176,7 +176,7 @@ impl<U: Update> Outer<'_, U> {
 mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
-    use crate::kernels::{HeavyBallUpdate, Instructions, Plain, Store};
+    use crate::kernels::{HeavyBallUpdate, Instructions, MomentumStep, Plain, Store};
     use crate::network::precision::Precision;
 
     fn expected(x: &[f32], d: &[f32], rows: usize, inner: usize, columns: usize) -> Vec<f64> {
@@ -237,7 +237,9 @@ mod tests {
                     decay,
                 };
                 set.multiply(Precision::F32, product(x, d, sizes, step));
-                for fresh in [false, true] {
+                for (fresh, nesterov) in
+                    [(false, false), (true, false), (false, true), (true, true)]
+                {
                     let (mut weights, mut velocity) = (w.clone(), v.clone());
                     let step = HeavyBallUpdate {
                         weights: &mut weights,
@@ -245,7 +247,7 @@ mod tests {
                         rate,
                         momentum,
                         decay,
-                        fresh,
+                        kind: MomentumStep::new(fresh, nesterov),
                     };
                     set.multiply(Precision::F32, product(x, d, sizes, step));
                     for at in 0..g.len() {
@@ -254,11 +256,16 @@ mod tests {
                         } else {
                             f64::from(momentum) * f64::from(v[at])
                         };
-                        let now = old + g[at] + f64::from(decay) * f64::from(w[at]);
+                        let decayed = g[at] + f64::from(decay) * f64::from(w[at]);
+                        let now = old + decayed;
+                        let along = match nesterov {
+                            true => decayed + f64::from(momentum) * now,
+                            false => now,
+                        };
                         // f32 sums of up to 20 products of numbers below 1.
                         assert!((f64::from(velocity[at]) - now).abs() < 1e-5, "{set}");
                         assert!(
-                            (f64::from(weights[at]) - (f64::from(w[at]) - f64::from(rate) * now))
+                            (f64::from(weights[at]) - (f64::from(w[at]) - f64::from(rate) * along))
                                 .abs()
                                 < 1e-5
                         );

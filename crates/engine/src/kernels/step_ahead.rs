@@ -279,7 +279,8 @@ mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
     use crate::kernels::{
-        Affine, HeavyBallUpdate, Instructions, Packing, PairColumns, PairRows, SumStart,
+        Affine, HeavyBallUpdate, Instructions, MomentumStep, Packing, PairColumns, PairRows,
+        SumStart,
     };
     use crate::network::precision::Precision;
 
@@ -292,6 +293,7 @@ mod tests {
         [x, d]: [&'a [f32]; 2],
         [batch, inner, columns]: [usize; 3],
         [weights, velocity]: [&'a mut [f32]; 2],
+        kind: MomentumStep,
     ) -> Outer<'a, HeavyBallUpdate<'a>> {
         Outer {
             x,
@@ -309,7 +311,7 @@ mod tests {
                 rate: 0.1,
                 momentum: 0.9,
                 decay: 0.01,
-                fresh: false,
+                kind,
             },
         }
     }
@@ -347,11 +349,13 @@ mod tests {
                 columns: inner,
                 to: &mut ahead_pairs,
             });
-            let sets = Instructions::every();
-            for set in sets.into_iter().filter(|set| set.in_tiles(Precision::Bf16)) {
+            let sets = Instructions::every().into_iter();
+            let sets = sets.filter(|set| set.in_tiles(Precision::Bf16));
+            for (set, nesterov) in sets.flat_map(|set| [(set, false), (set, true)]) {
+                let kind = MomentumStep::new(false, nesterov);
                 let (factors, sizes) = ([&x_pairs[..], &d_pairs], [batch, inner, columns]);
                 let (mut weights, mut velocity) = (w.clone(), v.clone());
-                let apart = gradient(factors, sizes, [&mut weights, &mut velocity]);
+                let apart = gradient(factors, sizes, [&mut weights, &mut velocity], kind);
                 set.multiply(Precision::Bf16, apart);
                 let mut y = vec![f32::NAN; next * columns];
                 let product = Affine {
@@ -372,7 +376,7 @@ mod tests {
                 let (mut moved, mut speed) = (w.clone(), v.clone());
                 let mut found = vec![f32::NAN; next * columns];
                 let step = StepAhead {
-                    gradient: gradient(factors, sizes, [&mut moved, &mut speed]),
+                    gradient: gradient(factors, sizes, [&mut moved, &mut speed], kind),
                     next: NextProduct {
                         x: &ahead_pairs,
                         x_stride: places,

@@ -107,8 +107,8 @@ pub(crate) struct Plain<'a> {
     pub(crate) decay: f32,
 }
 
-/// A heavy-ball step: `v <- momentum · v + g + decay · w`, `w <- w − rate · v`; a `fresh` velocity is taken as zero
-/// and not read.
+/// A step with momentum, `g` being the gradient with `decay · w`: `v <- momentum · v + g`, `w <- w − rate · v`, or Nesterov's,
+/// `w <- w − rate · (g + momentum · v)`.
 #[derive(Debug)]
 pub(crate) struct HeavyBallUpdate<'a> {
     pub(crate) weights: &'a mut [f32],
@@ -116,7 +116,38 @@ pub(crate) struct HeavyBallUpdate<'a> {
     pub(crate) rate: f32,
     pub(crate) momentum: f32,
     pub(crate) decay: f32,
-    pub(crate) fresh: bool,
+    pub(crate) kind: MomentumStep,
+}
+
+/// Where the velocity of a step comes from and where the step goes. Both are in one byte, so that the innermost loops tell the usual step
+/// from the others by one test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MomentumStep(u8);
+
+impl MomentumStep {
+    const FRESH: u8 = 1;
+    const NESTEROV: u8 = 2;
+
+    /// A velocity that is `fresh` is taken as zero and not read. The step is Nesterov's or that of a heavy ball.
+    pub(crate) fn new(fresh: bool, nesterov: bool) -> Self {
+        Self((u8::from(fresh) * Self::FRESH) | (u8::from(nesterov) * Self::NESTEROV))
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_fresh(self) -> bool {
+        self.0 & Self::FRESH != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_nesterov(self) -> bool {
+        self.0 & Self::NESTEROV != 0
+    }
+
+    /// Whether the step is that of a heavy ball that is moving.
+    #[inline(always)]
+    fn is_usual(self) -> bool {
+        self.0 == 0
+    }
 }
 
 #[inline(always)]
@@ -298,7 +329,7 @@ impl Update for HeavyBallUpdate<'_> {
     ) -> Moving<S> {
         // SAFETY: the caller's promise.
         unsafe {
-            let velocity = if self.fresh {
+            let velocity = if self.kind.is_fresh() {
                 simd.splat_f32s(0.0)
             } else {
                 load(simd, self.velocity.as_ptr().add(offset), mask)
@@ -319,12 +350,23 @@ impl Update for HeavyBallUpdate<'_> {
         gradient: S::f32s,
     ) {
         let decay = simd.splat_f32s(self.decay);
-        let mut velocity = fused(simd, decay, held.weights, gradient);
-        if !self.fresh {
-            let momentum = simd.splat_f32s(self.momentum);
-            velocity = fused(simd, momentum, held.velocity, velocity);
-        }
-        let weights = fused(simd, simd.splat_f32s(-self.rate), velocity, held.weights);
+        let gradient = fused(simd, decay, held.weights, gradient);
+        let momentum = simd.splat_f32s(self.momentum);
+        let (velocity, along) = if self.kind.is_usual() {
+            let velocity = fused(simd, momentum, held.velocity, gradient);
+            (velocity, velocity)
+        } else {
+            let velocity = match self.kind.is_fresh() {
+                true => gradient,
+                false => fused(simd, momentum, held.velocity, gradient),
+            };
+            let along = match self.kind.is_nesterov() {
+                true => fused(simd, momentum, velocity, gradient),
+                false => velocity,
+            };
+            (velocity, along)
+        };
+        let weights = fused(simd, simd.splat_f32s(-self.rate), along, held.weights);
         // SAFETY: the caller's promise.
         unsafe {
             store(simd, self.velocity.as_mut_ptr().add(offset), mask, velocity);

@@ -2,7 +2,7 @@
 
 use super::recycled::Recycled;
 use super::row_memory::RowMemory;
-use crate::backend::rows::{HeavyBall, Rows, downcast, downcast_mut};
+use crate::backend::rows::{MomentumRule, Rows, downcast, downcast_mut};
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::largest::keep_largest;
@@ -267,20 +267,20 @@ impl Rows for HostRows {
         host::shorten(&self.cpu, values, longest, self.width);
     }
 
-    fn heavy_ball(
+    fn momentum_step(
         &mut self,
         velocity: &mut dyn Rows,
         gradients: &dyn Rows,
-        step: HeavyBall<'_>,
+        step: MomentumRule<'_>,
     ) -> Result<(), EngineError> {
-        let velocity: &mut Self = downcast_mut("heavy_ball_step", velocity)?;
-        let gradients: &Self = downcast("heavy_ball_step", gradients)?;
-        let rows = host::HeavyBallRows {
+        let velocity: &mut Self = downcast_mut("momentum_step", velocity)?;
+        let gradients: &Self = downcast("momentum_step", gradients)?;
+        let rows = host::MomentumRows {
             models: Arc::<RowMemory>::make_mut(&mut self.values),
             velocities: velocity.values_mut(),
             gradients: &gradients.values,
         };
-        host::heavy_ball(&self.cpu, rows, step, self.width);
+        host::momentum_step(&self.cpu, rows, step, self.width);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use super::inner::{DealtMixing, OwnRows};
 use super::placement::Placement;
 use super::transfer::Transfer;
 use super::world::World;
-use crate::backend::rows::{HeavyBall, Rows, downcast, downcast_mut};
+use crate::backend::rows::{MomentumRule, Rows, downcast, downcast_mut};
 use crate::error::EngineError;
 use crate::network::layout::Layout;
 use crate::processor::row_memory::RowMemory;
@@ -270,23 +270,23 @@ impl Rows for RankedRows {
         self.own.shorten(longest);
     }
 
-    fn heavy_ball(
+    fn momentum_step(
         &mut self,
         velocity: &mut dyn Rows,
         gradients: &dyn Rows,
-        step: HeavyBall<'_>,
+        step: MomentumRule<'_>,
     ) -> Result<(), EngineError> {
-        let velocity: &mut Self = downcast_mut("heavy_ball_step", velocity)?;
-        let gradients: &Self = downcast("heavy_ball_step", gradients)?;
+        let velocity: &mut Self = downcast_mut("momentum_step", velocity)?;
+        let gradients: &Self = downcast("momentum_step", gradients)?;
         velocity.move_to(&self.placement);
         let gradients = gradients.at(&self.placement);
         let rates = self.pick(step.rates);
-        let step = HeavyBall {
+        let step = MomentumRule {
             rates: &rates,
-            momentum: step.momentum,
+            ..step
         };
         self.own
-            .heavy_ball(velocity.own.as_mut(), gradients.own(), step)
+            .momentum_step(velocity.own.as_mut(), gradients.own(), step)
     }
 
     fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser) {

@@ -2,7 +2,7 @@
 
 use super::mixing::Mixing;
 use super::quantiser::Quantiser;
-use crate::backend::rows::HeavyBall;
+use crate::backend::rows::MomentumRule;
 use crate::error::EngineError;
 use crate::stack::Stack;
 
@@ -120,12 +120,48 @@ impl Stack {
         rates: &[f32],
         momentum: f32,
     ) -> Result<(), EngineError> {
-        self.expect_same("heavy_ball_step", velocity)?;
-        self.expect_same("heavy_ball_step", gradients)?;
-        self.expect_per_row("heavy_ball_step", rates.len())?;
-        let step = HeavyBall { rates, momentum };
+        let rule = MomentumRule {
+            rates,
+            momentum,
+            nesterov: false,
+        };
+        self.momentum_step("heavy_ball_step", velocity, gradients, rule)
+    }
+
+    /// One step of every row with Nesterov momentum: `v <- momentum · v + g`, `w <- w − rates[i] · (g + momentum · v)`.
+    ///
+    /// # Source
+    /// As [`Sgd`](crate::Sgd).
+    ///
+    /// # Errors
+    /// As [`Stack::heavy_ball_step`].
+    pub fn nesterov_step(
+        &mut self,
+        velocity: &mut Self,
+        gradients: &Self,
+        rates: &[f32],
+        momentum: f32,
+    ) -> Result<(), EngineError> {
+        let rule = MomentumRule {
+            rates,
+            momentum,
+            nesterov: true,
+        };
+        self.momentum_step("nesterov_step", velocity, gradients, rule)
+    }
+
+    fn momentum_step(
+        &mut self,
+        verb: &'static str,
+        velocity: &mut Self,
+        gradients: &Self,
+        rule: MomentumRule<'_>,
+    ) -> Result<(), EngineError> {
+        self.expect_same(verb, velocity)?;
+        self.expect_same(verb, gradients)?;
+        self.expect_per_row(verb, rule.rates.len())?;
         self.storage
-            .heavy_ball(velocity.storage_mut(), gradients.storage(), step)
+            .momentum_step(velocity.storage_mut(), gradients.storage(), rule)
     }
 
     /// Replaces each row by its quantised form: `b` bits per parameter and a norm per message.

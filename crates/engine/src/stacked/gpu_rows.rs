@@ -1,6 +1,6 @@
 //! The rows of a stack on a GPU.
 
-use crate::backend::rows::{HeavyBall, Rows, downcast, downcast_mut};
+use crate::backend::rows::{MomentumRule, Rows, downcast, downcast_mut};
 use crate::error::EngineError;
 use crate::kernels::largest::keep_largest_of;
 use crate::network::layout::Layout;
@@ -12,8 +12,8 @@ use crate::stacked::device::memory::{copy, read, tensor};
 use crate::stacked::stack_ops::average::mean;
 use crate::stacked::stack_ops::distances::squared_distances;
 use crate::stacked::stack_ops::finite::finite_rows;
-use crate::stacked::stack_ops::heavy_ball::heavy_ball;
 use crate::stacked::stack_ops::mix::mix;
+use crate::stacked::stack_ops::momentum_step::momentum_step;
 use crate::stacked::stack_ops::norms::squared_norms;
 use crate::stacked::stack_ops::pair_distances::pair_distances;
 use crate::stacked::stack_ops::quantize::quantize;
@@ -155,16 +155,16 @@ impl Rows for GpuRows {
         self.rows.change(|target| shorten(target, longest));
     }
 
-    fn heavy_ball(
+    fn momentum_step(
         &mut self,
         velocity: &mut dyn Rows,
         gradients: &dyn Rows,
-        step: HeavyBall<'_>,
+        step: MomentumRule<'_>,
     ) -> Result<(), EngineError> {
-        let velocity: &mut Self = downcast_mut("heavy_ball_step", velocity)?;
-        let gradients = downcast::<Self>("heavy_ball_step", gradients)?.tensor();
+        let velocity: &mut Self = downcast_mut("momentum_step", velocity)?;
+        let gradients = downcast::<Self>("momentum_step", gradients)?.tensor();
         let (models, velocities) = (self.rows.take(), velocity.rows.take());
-        let (models, velocities) = heavy_ball(models, velocities, gradients, step);
+        let (models, velocities) = momentum_step(models, velocities, gradients, step);
         self.rows = StackRows::new(models);
         velocity.rows = StackRows::new(velocities);
         Ok(())

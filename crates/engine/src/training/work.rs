@@ -72,13 +72,20 @@ pub enum Draw {
 }
 
 /// Mini-batch SGD in PyTorch's order: mean gradient, clip, plus `weight_decay * w`, plus correction and anchor,
-/// `v <- momentum * v + g`, `w <- w - rate * v`.
+/// `v <- momentum * v + g`, `w <- w - rate * v`. With Nesterov momentum the last is `w <- w - rate * (g + momentum * v)`.
+///
+/// # Source
+/// PyTorch, `torch.optim.SGD` with `dampening=0`. Heavy-ball momentum is Polyak's; Nesterov's is that of Sutskever et al., On the
+/// importance of initialization and momentum in deep learning (ICML 2013), (3) and (4), of which PyTorch keeps the iterates at which
+/// gradients are taken, `θ + μ v`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sgd {
     /// Step size.
     pub learning_rate: LearningRate,
-    /// Heavy-ball momentum, in `[0, 1)`.
+    /// Momentum, in `[0, 1)`.
     pub momentum: f32,
+    /// Whether the momentum is Nesterov's. Without momentum it has no effect.
+    pub nesterov: bool,
     /// Weight decay, not negative.
     pub weight_decay: f32,
     /// Largest Euclidean norm of a mini-batch gradient over all parameters of a row.

@@ -132,6 +132,8 @@ fn every_verb_over_ranks_has_the_bits_of_one_gpu() {
         for _ in 0..2 {
             let stepped = models.heavy_ball_step(&mut velocity, &gradients, &rates, 0.9);
             stepped.unwrap();
+            let stepped = models.nesterov_step(&mut velocity, &gradients, &rates, 0.5);
+            stepped.unwrap();
         }
         found.push(("models of steps", floats(&models)));
         found.push(("velocities", floats(&velocity)));

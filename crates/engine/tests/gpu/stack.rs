@@ -105,13 +105,16 @@ fn rows_go_and_come_back() {
 
 #[test]
 #[ignore = "needs a GPU or software Vulkan"]
-fn heavy_ball_steps_agree() {
+fn steps_with_momentum_agree() {
     compare(|device| {
         let (mut models, mut velocity) = (stack(device, 4, 5), stack(device, 4, 6));
         let gradients = stack(device, 4, 7);
         for _ in 0..3 {
             models
                 .heavy_ball_step(&mut velocity, &gradients, &[0.1, 0.0, 0.2, 0.3], 0.9)
+                .unwrap();
+            models
+                .nesterov_step(&mut velocity, &gradients, &[0.2, 0.1, 0.0, 0.3], 0.9)
                 .unwrap();
         }
         [models.to_host(), velocity.to_host()].concat()

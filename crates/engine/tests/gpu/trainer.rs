@@ -69,6 +69,7 @@ fn sgd() -> Sgd {
     Sgd {
         learning_rate: LearningRate::Constant(0.05),
         momentum: 0.0,
+        nesterov: false,
         weight_decay: 0.0,
         clip_norm: None,
         batch_size: BatchSize::Size(10),
@@ -206,10 +207,11 @@ fn rows_with_their_own_epochs_and_steps_train_as_on_the_processor() {
 #[test]
 #[ignore = "needs a GPU or software Vulkan"]
 fn momentum_starts_anew_or_is_kept_as_on_the_processor() {
-    for kept in [false, true] {
+    for (kept, nesterov) in [(false, false), (true, false), (false, true), (true, true)] {
         for model in models() {
             let sgd = Sgd {
                 momentum: 0.9,
+                nesterov,
                 learning_rate: LearningRate::Constant(0.01),
                 ..sgd()
             };
@@ -278,6 +280,7 @@ fn acts_as_on_the_processor(model: &Model) {
     let all = Sgd {
         weight_decay: 0.01,
         clip_norm: Some(1.0),
+        nesterov: true,
         ..plain
     };
     compare(

@@ -19,8 +19,8 @@ fn models() -> [Model; 3] {
     ]
 }
 
-/// Every variant of a step: momentum, decay, clipping.
-fn rules() -> [Sgd; 3] {
+/// Every variant of a step: momentum of both kinds, decay, clipping.
+fn rules() -> [Sgd; 4] {
     let decaying = Sgd {
         weight_decay: 0.05,
         ..sgd(5, 0.9)
@@ -29,7 +29,7 @@ fn rules() -> [Sgd; 3] {
         clip_norm: Some(0.3),
         ..decaying.clone()
     };
-    [sgd(5, 0.0), decaying, clipped]
+    [sgd(5, 0.0), decaying, clipped.clone(), nesterov(clipped)]
 }
 
 struct Trained {
@@ -125,7 +125,8 @@ fn layers_that_are_left_out_keep_their_bits_and_their_velocity() {
 
 #[test]
 fn all_layers_are_the_whole_model() {
-    for (model, rule) in models().iter().zip(rules()) {
+    let models = models();
+    for (model, rule) in models.iter().cycle().zip(rules()) {
         let plain = train(&cpu(2, None), model, &rule, false, None);
         let named = train(&cpu(2, None), model, &rule, false, Some(&|_| true));
         assert_eq!(plain.models.to_host(), named.models.to_host());
@@ -186,9 +187,13 @@ fn a_step_is_that_of_gradients_without_the_other_layers() {
                     }
                 }
                 let gradients = Stack::from_host(&device, &layout, gradients).unwrap();
-                stepped
-                    .heavy_ball_step(&mut velocity, &gradients, &rates, rule.momentum)
-                    .unwrap();
+                let made = match rule.nesterov {
+                    true => stepped.nesterov_step(&mut velocity, &gradients, &rates, rule.momentum),
+                    false => {
+                        stepped.heavy_ball_step(&mut velocity, &gradients, &rates, rule.momentum)
+                    }
+                };
+                made.unwrap();
             }
             let (found, wanted) = (models.to_host(), stepped.to_host());
             for (found, wanted) in found.iter().zip(&wanted) {

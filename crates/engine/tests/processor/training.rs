@@ -229,6 +229,73 @@ fn decay_clipping_correction_and_anchor_follow_the_transcription() {
 }
 
 #[test]
+fn nesterov_steps_follow_the_transcription() {
+    let plain = nesterov(sgd(5, 0.9));
+    let decaying = Sgd {
+        weight_decay: 0.01,
+        ..plain.clone()
+    };
+    let clipped = Sgd {
+        clip_norm: Some(0.5),
+        ..decaying.clone()
+    };
+    let correction = StepTerms {
+        anchor: false,
+        ..ALL_TERMS
+    };
+    let anchor = StepTerms {
+        correction: false,
+        ..ALL_TERMS
+    };
+    for rule in [&plain, &decaying, &clipped] {
+        for keep in [false, true] {
+            for terms in [NO_TERMS, correction, anchor, ALL_TERMS] {
+                let apart = compare(rule, keep, terms);
+                // Steps are nearly twice as large as those of a heavy ball.
+                assert!(
+                    apart < 2.0 * TOLERANCE,
+                    "{rule:?} {keep} {terms:?}: {apart}"
+                );
+            }
+        }
+    }
+    for case in margins() {
+        let apart = compare_case(&case, &nesterov(sgd(4, 0.9)), true, NO_TERMS);
+        assert!(apart < 2e-5, "{case:?}: {apart}");
+    }
+}
+
+#[test]
+fn the_first_nesterov_step_is_a_larger_step_without_momentum() {
+    let tasks = rows(&[Amount::Steps(1); 4]);
+    let after = |rule: &Sgd| {
+        let mut learner = learner(&cpu(2, None), &mlp(), &SIZES);
+        let mut stack = learner.initial(4, Start::Same).unwrap();
+        let work = work(1, &tasks, rule);
+        learner.train(&mut stack, Velocity::Fresh, &work).unwrap();
+        stack.to_host()
+    };
+    let larger = Sgd {
+        learning_rate: LearningRate::Constant(1.5 * 0.05),
+        ..sgd(5, 0.0)
+    };
+    let wanted = after(&larger).into_iter().map(f64::from);
+    let wanted: Vec<f64> = wanted.collect();
+    let apart = difference(&after(&nesterov(sgd(5, 0.5))), &wanted);
+    // Two roundings of weights near 1.
+    assert!(apart < 1e-6, "{apart}");
+}
+
+#[test]
+fn nesterov_without_momentum_has_no_effect() {
+    let case = Case::of_pixels(mlp(), CLASSES);
+    let plain = bits(2, None, 3, &case, &sgd(4, 0.0));
+    assert!(plain == bits(2, None, 3, &case, &nesterov(sgd(4, 0.0))));
+    let heavy = bits(2, None, 3, &case, &sgd(4, 0.9));
+    assert!(heavy != bits(2, None, 3, &case, &nesterov(sgd(4, 0.9))));
+}
+
+#[test]
 fn a_schedule_by_epochs_follows_the_transcription() {
     let mut rule = sgd(5, 0.0);
     let (per, restart) = (Per::Epoch, Restart::Never);
@@ -309,13 +376,13 @@ fn bits(
     )
 }
 
-/// Momentum, a bound on the gradient, and batches drawn with replacement.
-fn rules() -> [Sgd; 3] {
+/// Momentum of both kinds, a bound on the gradient, and batches drawn with replacement.
+fn rules() -> [Sgd; 4] {
     let mut clipped = sgd(4, 0.9);
     clipped.clip_norm = Some(1.0);
     let mut replaced = sgd(4, 0.0);
     replaced.draw = Draw::WithReplacement;
-    [sgd(4, 0.9), clipped, replaced]
+    [sgd(4, 0.9), nesterov(sgd(4, 0.9)), clipped, replaced]
 }
 
 /// One row on three threads shares its products, and reads a wide first layer twice; nine rows on two are trained in blocks.

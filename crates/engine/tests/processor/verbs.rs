@@ -232,6 +232,17 @@ fn elementwise_verbs_follow_their_formulas() {
         assert!((v.to_host()[at] - velocity).abs() < 1e-6);
         assert!((w.to_host()[at] - (w0[at] - rates[at / width] * velocity)).abs() < 1e-5);
     }
+    let (mut w, mut v) = (
+        stack(&device, &layout, rows, 0),
+        stack(&device, &layout, rows, 9),
+    );
+    w.nesterov_step(&mut v, &g, &rates, 0.9).unwrap();
+    for at in 0..rows * width {
+        let velocity = 0.9 * v0[at] + g0[at];
+        let along = g0[at] + 0.9 * velocity;
+        assert!((v.to_host()[at] - velocity).abs() < 1e-6);
+        assert!((w.to_host()[at] - (w0[at] - rates[at / width] * along)).abs() < 1e-5);
+    }
     let mut sum = stack(&device, &layout, rows, 0);
     sum.add_scaled(&g, &rates).unwrap();
     sum.scale_rows(&[2.0, 3.0, -1.0]).unwrap();

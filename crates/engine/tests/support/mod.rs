@@ -183,10 +183,19 @@ pub fn sgd(batch: u32, momentum: f32) -> Sgd {
     Sgd {
         learning_rate: LearningRate::Constant(0.05),
         momentum,
+        nesterov: false,
         weight_decay: 0.0,
         clip_norm: None,
         batch_size: BatchSize::Size(batch),
         draw: Draw::Shuffled,
+    }
+}
+
+/// The same with Nesterov momentum.
+pub fn nesterov(sgd: Sgd) -> Sgd {
+    Sgd {
+        nesterov: true,
+        ..sgd
     }
 }
 
@@ -272,8 +281,13 @@ impl<'a> Sequential<'a> {
         let states = self.weights.iter_mut().zip(&mut self.velocity);
         for (at, ((w, v), g)) in states.zip(gradient).enumerate() {
             let g = g + f64::from(sgd.weight_decay) * *w + extra(at, *w);
-            *v = f64::from(sgd.momentum) * *v + g;
-            *w -= rate * *v;
+            let momentum = f64::from(sgd.momentum);
+            *v = momentum * *v + g;
+            let along = match sgd.nesterov {
+                true => g + momentum * *v,
+                false => *v,
+            };
+            *w -= rate * along;
         }
     }
 }

@@ -42,6 +42,7 @@ impl FineTune {
             sgd: Sgd {
                 learning_rate: LearningRate::Constant(self.learning_rate),
                 momentum: 0.0,
+                nesterov: false,
                 weight_decay: 0.0,
                 clip_norm: None,
                 batch_size: self.batch_size.0,

@@ -417,6 +417,16 @@ checkpoint: {every: 10}
             RunConfig::read(&ExperimentSource::new("config.yaml", yaml.clone())).unwrap(),
             config
         );
+        // What came later is left out where it says nothing new, so that runs keep their ids.
+        assert!(!yaml.contains("nesterov"), "{yaml}");
+        let momentum = yaml.lines().find(|line| line.contains("momentum: 0.9"));
+        let momentum = momentum.unwrap();
+        let said = momentum.replace("momentum: 0.9", "nesterov: false");
+        let said = yaml.replace(momentum, &format!("{momentum}\n{said}"));
+        assert_eq!(
+            RunConfig::read(&ExperimentSource::new("config.yaml", said)).unwrap(),
+            config
+        );
         // As any other reader of YAML has it.
         let tree: serde_json::Value = serde_yaml::from_str(&yaml).unwrap();
         assert_eq!(serde_json::from_value::<RunConfig>(tree).unwrap(), config);

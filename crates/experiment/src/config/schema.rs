@@ -3,6 +3,7 @@
 mod bare;
 mod documentation;
 mod file;
+mod flags;
 mod numbers;
 
 use schemars::generate::SchemaSettings;
@@ -41,6 +42,7 @@ struct Everywhere;
 impl Transform for Everywhere {
     fn transform(&mut self, schema: &mut schemars::Schema) {
         documentation::tidy(schema);
+        flags::complete(schema);
         numbers::tidy(schema);
         transform_subschemas(self, schema);
     }

@@ -1,7 +1,7 @@
-//! Warnings about learning rates and momentum that have no effect in the rounds of a run.
+//! Warnings about learning rates and momentum that have no effect, or little, in the rounds of a run.
 
 use meshfold_algorithms::{Local, Method, Setting};
-use meshfold_engine::{Cosine, LearningRate, Milestones, Per, Schedule, Step};
+use meshfold_engine::{Cosine, LearningRate, Milestones, Per, Schedule, Sgd, Step};
 
 use crate::config::run_config::RunConfig;
 
@@ -85,10 +85,17 @@ fn of_momentum(method: &Method) -> Option<String> {
             | Method::Dfedrw(_)
     );
     let training = method.training();
-    let is_idle = begins_anew && training.local == Local::Steps(1) && training.sgd.momentum != 0.0;
+    let Sgd {
+        momentum, nesterov, ..
+    } = training.sgd;
+    let is_idle = begins_anew && training.local == Local::Steps(1) && momentum != 0.0;
+    let effect = match nesterov {
+        false => "has no effect".to_owned(),
+        true => format!("only makes steps {} times as large", 1.0 + momentum),
+    };
     is_idle.then(|| {
         format!(
-            "`momentum` has no effect: {} begins it anew in each round, and a round has one local step",
+            "`momentum` {effect}: {} begins it anew in each round, and a round has one local step",
             method.name()
         )
     })

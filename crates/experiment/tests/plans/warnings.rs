@@ -448,13 +448,14 @@ fn what_a_run_never_sees_of_its_learning_rate_is_warned_of() {
 
 #[test]
 fn momentum_that_begins_anew_before_every_step_is_warned_of() {
-    let warnings = |method: &str, steps: u32| {
+    let of_keys = |method: &str, steps: u32, more: &str| {
         let method = format!(
-            "algorithm: {{{method}: {{local: {{steps: {steps}}}, batch_size: 20, learning_rate: 0.1, momentum: 0.5}}}}"
+            "algorithm: {{{method}: {{local: {{steps: {steps}}}, batch_size: 20, learning_rate: 0.1, momentum: 0.5{more}}}}}"
         );
         let kept = YAML.lines().filter(|line| !line.starts_with("algorithm"));
         one(&kept.chain([method.as_str()]).collect::<Vec<_>>().join("\n")).warnings
     };
+    let warnings = |method, steps| of_keys(method, steps, "");
     for method in ["dfedavgm", "push_sum"] {
         assert_eq!(
             warnings(method, 1),
@@ -465,6 +466,13 @@ fn momentum_that_begins_anew_before_every_step_is_warned_of() {
         assert_eq!(warnings(method, 2), [""; 0], "{method}");
     }
     assert_eq!(warnings("dsgd", 1), [""; 0]);
+    assert_eq!(
+        of_keys("dfedavgm", 1, ", nesterov: true"),
+        [
+            "`momentum` only makes steps 1.5 times as large: dfedavgm begins it anew in each round, and a round has one local step"
+        ]
+    );
+    assert_eq!(of_keys("dfedavgm", 2, ", nesterov: true"), [""; 0]);
 }
 
 #[test]

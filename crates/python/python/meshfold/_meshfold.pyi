@@ -330,7 +330,8 @@ class Round:
 
         Args:
             models: the models, `[R, P]`, trained in place.
-            velocity: the momentum, `[R, P]`, kept from round to round in a stack of its own; if absent, it starts each round at zero.
+            velocity: `v`, `[R, P]`, kept from round to round in a stack of its own; if absent, it starts each round at zero. A step is
+                `v <- momentum v + g`, `w <- w - rate v`, or `w <- w - rate (g + momentum v)` with the key `nesterov`.
             correction: added to every gradient, `[R, P]`.
             anchor: models `[R, P]`; `mu * (w - anchor)` is added to every gradient.
             mu: the strength of the pull to `anchor`; without an `anchor` it is refused.
@@ -352,8 +353,8 @@ class Round:
     ) -> tuple[Stack, NDArray[np.float32]]:
         """The gradients at `models` on the next mini-batch of each row, `[R, P]`, and the learning rates, `[R]`.
 
-        They go by the keys `batch_size`, `draw`, `learning_rate`, `weight_decay` and `clip_norm`, and not by `local` and `momentum`. Rows of
-        clients that do not take part are zero, and so are their rates. They count as a local step of each client. Stragglers are not cut
+        They go by the keys `batch_size`, `draw`, `learning_rate`, `weight_decay` and `clip_norm`, and not by `local`, `momentum` and `nesterov`.
+        Rows of clients that do not take part are zero, and so are their rates. They count as a local step of each client. Stragglers are not cut
         short here: see `local_steps`.
 
         Args:

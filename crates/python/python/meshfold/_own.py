@@ -32,7 +32,7 @@ _REPLACED: weakref.WeakKeyDictionary[type[Method], type[Method]] = weakref.WeakK
 GIVEN = "_meshfold_given"
 
 #: The keys that every method has; Meshfold itself reads them.
-COMMON = ("local", "batch_size", "draw", "learning_rate", "momentum", "weight_decay", "clip_norm")
+COMMON = ("local", "batch_size", "draw", "learning_rate", "momentum", "nesterov", "weight_decay", "clip_norm")
 
 #: The type and its description for each class attribute that Meshfold reads; these are not keys.
 _ATTRIBUTES: dict[str, tuple[type, str]] = {

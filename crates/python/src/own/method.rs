@@ -75,7 +75,9 @@ impl PyMethod {
         let all = all
             .into_iter()
             .map(|keys| keys.expect("keys are an object"));
-        let all: Map<String, Value> = all.flatten().collect();
+        let mut all: Map<String, Value> = all.flatten().collect();
+        // Configurations leave it out where it is false.
+        all.insert("nesterov".to_owned(), self.training.nesterov.into());
         Value::Object(all).to_string().into()
     }
 }

@@ -77,8 +77,14 @@ impl Uses {
         // One epoch is what a method has that says nothing of it.
         let is_usual = matches!(training.local, Local::Steps(1) | Local::Epochs(1));
         let local = (!is_usual && !self.local.is_noted()).then_some("algorithm.own.local");
-        let momentum = (training.sgd.momentum != 0.0 && !self.train.is_noted())
-            .then_some("algorithm.own.momentum");
+        let sgd = &training.sgd;
+        let momentum = [
+            (sgd.momentum != 0.0, "algorithm.own.momentum"),
+            (sgd.nesterov, "algorithm.own.nesterov"),
+        ];
+        let momentum = momentum
+            .into_iter()
+            .filter_map(|(is_set, key)| (is_set && !self.train.is_noted()).then_some(key));
         let keys: Vec<&str> = local.into_iter().chain(momentum).collect();
         let verb = if keys.len() == 1 { "is" } else { "are" };
         let why = match self.train.is_noted() {

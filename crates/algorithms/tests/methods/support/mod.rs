@@ -39,6 +39,7 @@ pub(crate) struct Train {
     pub(crate) batch_size: BatchSize,
     pub(crate) learning_rate: LearningRate,
     pub(crate) momentum: f32,
+    pub(crate) nesterov: bool,
     pub(crate) weight_decay: f32,
 }
 
@@ -49,6 +50,7 @@ pub(crate) fn full(steps: u32) -> Train {
         batch_size: BatchSize::Full,
         learning_rate: LearningRate::Constant(f64::from(RATE)),
         momentum: 0.0,
+        nesterov: false,
         weight_decay: 0.0,
     }
 }
@@ -56,6 +58,13 @@ pub(crate) fn full(steps: u32) -> Train {
 impl Train {
     pub(crate) fn momentum(self, momentum: f32) -> Self {
         Self { momentum, ..self }
+    }
+
+    pub(crate) fn nesterov(self) -> Self {
+        Self {
+            nesterov: true,
+            ..self
+        }
     }
 
     pub(crate) fn weight_decay(self, weight_decay: f32) -> Self {
@@ -84,6 +93,7 @@ macro_rules! method {
             draw: crate::support::draw(),
             learning_rate: train.learning_rate,
             momentum: train.momentum,
+            nesterov: train.nesterov,
             weight_decay: train.weight_decay,
             clip_norm: None,
         })

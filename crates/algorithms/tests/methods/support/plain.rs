@@ -35,6 +35,7 @@ pub(crate) struct Descent {
     pub(crate) steps: usize,
     pub(crate) rate: f64,
     pub(crate) momentum: f64,
+    pub(crate) nesterov: bool,
     pub(crate) decay: f64,
 }
 
@@ -44,6 +45,7 @@ pub(crate) fn steps(steps: usize) -> Descent {
         steps,
         rate: rate(),
         momentum: 0.0,
+        nesterov: false,
         decay: 0.0,
     }
 }
@@ -52,6 +54,13 @@ impl Descent {
     pub(crate) fn momentum(self, momentum: f32) -> Self {
         let momentum = f64::from(momentum);
         Self { momentum, ..self }
+    }
+
+    pub(crate) fn nesterov(self) -> Self {
+        Self {
+            nesterov: true,
+            ..self
+        }
     }
 
     pub(crate) fn decay(self, decay: f32) -> Self {
@@ -68,12 +77,21 @@ impl Descent {
         sum(&[(1.0, &gradient(learner, client, w)), (self.decay, w)])
     }
 
-    /// Heavy ball from `w` with velocity `v`; both move.
+    /// Steps with momentum from `w` with velocity `v`; both move.
     pub(crate) fn go(self, learner: &Learner, client: usize, w: &mut Vec<f64>, v: &mut Vec<f64>) {
         for _ in 0..self.steps {
             let g = self.decayed(learner, client, w);
             *v = sum(&[(self.momentum, v), (1.0, &g)]);
-            *w = sum(&[(1.0, w), (-self.rate, v)]);
+            let along = self.along(&g, v);
+            *w = sum(&[(1.0, w), (-self.rate, &along)]);
+        }
+    }
+
+    /// What a step goes along, with the gradient `g` and the velocity `v` that it has made.
+    pub(crate) fn along(self, g: &[f64], v: &[f64]) -> Vec<f64> {
+        match self.nesterov {
+            true => sum(&[(1.0, g), (self.momentum, v)]),
+            false => v.to_vec(),
         }
     }
 

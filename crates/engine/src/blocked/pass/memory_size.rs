@@ -95,6 +95,7 @@ mod tests {
         Sgd {
             learning_rate: LearningRate::Constant(0.1),
             momentum: 0.0,
+            nesterov: false,
             weight_decay: 0.0,
             clip_norm: None,
             batch_size: BatchSize::Size(20),

@@ -2,8 +2,8 @@
 
 use crate::cpu::Cpu;
 use crate::kernels::{
-    ColumnSubset, HeavyBallUpdate, MANY_ROWS, Moves, NextProduct, Outer, OuterBlocks, Plain,
-    StepAhead, Store, Update,
+    ColumnSubset, HeavyBallUpdate, MANY_ROWS, MomentumStep, Moves, NextProduct, Outer, OuterBlocks,
+    Plain, StepAhead, Store, Update,
 };
 use crate::network::precision::Precision;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub(crate) enum Sink<'a> {
         rate: f32,
         momentum: f32,
         decay: f32,
-        fresh: bool,
+        kind: MomentumStep,
     },
     /// Into a buffer, added to what it holds if `add`.
     Gradient {
@@ -147,7 +147,7 @@ impl Sink<'_> {
                 rate,
                 momentum,
                 decay,
-                fresh,
+                kind,
             } => {
                 let update = HeavyBallUpdate {
                     weights: &mut weights[range.clone()],
@@ -155,7 +155,7 @@ impl Sink<'_> {
                     rate: *rate,
                     momentum: *momentum,
                     decay: *decay,
-                    fresh: *fresh,
+                    kind: *kind,
                 };
                 work.with(update);
             }

@@ -5,7 +5,7 @@ use super::terms::{AnchorTerm, GradientTerms};
 use crate::blocked::pass::scratch::Scratch;
 use crate::blocked::pass::sink::Sink;
 use crate::error::EngineError;
-use crate::kernels::{HeavyBallUpdate, norm};
+use crate::kernels::{HeavyBallUpdate, MomentumStep, norm};
 use crate::training::batches::Batches;
 use crate::training::tally::LossSum;
 use crate::training::trained_layers::TrainedLayers;
@@ -53,6 +53,7 @@ impl RowTrainer<'_> {
             let count = scratch.indices.len();
             next = batches.next(&mut scratch.next.0);
             let (rate, momentum, decay) = (plan.rate, self.sgd.momentum, self.sgd.weight_decay);
+            let kind = MomentumStep::new(fresh, self.sgd.nesterov);
             let dropout = plan.dropout(self.gradients.passes.network);
             let dropout = dropout.as_ref();
             let loss = if fused && count <= self.gradients.passes.stages.piece {
@@ -77,7 +78,7 @@ impl RowTrainer<'_> {
                         rate,
                         momentum,
                         decay,
-                        fresh,
+                        kind,
                     }
                 };
                 self.gradients
@@ -93,7 +94,7 @@ impl RowTrainer<'_> {
                     rate,
                     momentum,
                     decay,
-                    fresh,
+                    kind,
                 };
                 self.apply(step, terms, &scratch.gradient);
                 loss
@@ -190,7 +191,7 @@ impl RowTrainer<'_> {
             rate,
             momentum,
             decay,
-            fresh,
+            kind,
         } = step;
         self.gradients.passes.cpu.instructions().vectorize(
             #[inline(always)]
@@ -217,18 +218,36 @@ impl RowTrainer<'_> {
                         }
                     }
                     if momentum != 0.0 {
-                        let velocity = &mut velocity[range.clone()];
-                        if !fresh {
-                            for (g, v) in g.iter_mut().zip(&*velocity) {
-                                *g += momentum * v;
-                            }
-                        }
-                        velocity.copy_from_slice(g);
+                        add_momentum(g, &mut velocity[range.clone()], momentum, kind);
                     }
                     w.iter_mut().zip(&*g).for_each(|(w, g)| *w -= rate * g);
                 }
             },
         );
+    }
+}
+
+/// Moves the velocity by the gradient `g`, and turns `g` into what the weights go along: the velocity, or Nesterov's `g + momentum · v`.
+#[inline(always)]
+fn add_momentum(g: &mut [f32], velocity: &mut [f32], momentum: f32, kind: MomentumStep) {
+    if !kind.is_nesterov() {
+        if !kind.is_fresh() {
+            for (g, v) in g.iter_mut().zip(&*velocity) {
+                *g += momentum * v;
+            }
+        }
+        velocity.copy_from_slice(g);
+        return;
+    }
+    if kind.is_fresh() {
+        velocity.copy_from_slice(g);
+    } else {
+        for (v, g) in velocity.iter_mut().zip(&*g) {
+            *v = momentum * *v + g;
+        }
+    }
+    for (g, v) in g.iter_mut().zip(&*velocity) {
+        *g += momentum * v;
     }
 }
 

@@ -28,7 +28,7 @@ fn sgd_kernel<N: Size>(
     #[comptime] clipped: bool,
     #[comptime] corrected: bool,
     #[comptime] anchored: bool,
-    #[comptime] momentum_from: MomentumFrom,
+    #[comptime] kind: MomentumStep,
 ) {
     let row = ABSOLUTE_POS / columns;
     if row >= slot.rows {
@@ -52,19 +52,11 @@ fn sgd_kernel<N: Size>(
         step += Vector::new(mu) * (model - anchors[place]);
     }
     let rate = steps[entry];
-    advance(
-        models,
-        velocities,
-        place,
-        model,
-        step,
-        rate,
-        momentum,
-        momentum_from,
-    );
+    advance(models, velocities, place, model, step, rate, momentum, kind);
 }
 
-/// `v <- momentum · v + step`, `w <- model − rate · v`, of the vector at `place`.
+/// `v <- momentum · v + step`, `w <- model − rate · v`, or Nesterov's `w <- model − rate · (step + momentum · v)`, of the vector at
+/// `place`.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn advance<N: Size>(
@@ -75,16 +67,29 @@ pub(crate) fn advance<N: Size>(
     step: Vector<f32, N>,
     rate: f32,
     momentum: f32,
-    #[comptime] from: MomentumFrom,
+    #[comptime] kind: MomentumStep,
 ) {
     let mut velocity = step;
-    if comptime!(from == MomentumFrom::Velocity) {
+    if comptime!(kind.from == MomentumFrom::Velocity) {
         velocity += Vector::new(momentum) * velocities[place];
     }
-    if comptime!(from != MomentumFrom::Nothing) {
+    if comptime!(kind.from != MomentumFrom::Nothing) {
         velocities[place] = velocity;
     }
-    models[place] = model - Vector::new(rate) * velocity;
+    if comptime!(kind.nesterov) {
+        let along = step + Vector::new(momentum) * velocity;
+        models[place] = model - Vector::new(rate) * along;
+    } else {
+        models[place] = model - Vector::new(rate) * velocity;
+    }
+}
+
+/// What a step does with the velocity; kernels are compiled for each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct MomentumStep {
+    pub(crate) from: MomentumFrom,
+    /// Whether the step is Nesterov's.
+    pub(crate) nesterov: bool,
 }
 
 /// Where the velocity of a step comes from.
@@ -126,7 +131,7 @@ pub(crate) struct SgdUpdate<'a> {
     pub(crate) scales: Option<&'a CubeTensor>,
     pub(crate) correction: Option<&'a CubeTensor>,
     pub(crate) anchor: Option<(&'a CubeTensor, f32)>,
-    pub(crate) momentum_from: MomentumFrom,
+    pub(crate) kind: MomentumStep,
 }
 
 impl SgdUpdate<'_> {
@@ -155,7 +160,7 @@ impl SgdUpdate<'_> {
         let moved = part.rows * range.len();
         let others =
             1 + usize::from(self.correction.is_some()) + usize::from(self.anchor.is_some());
-        let (read, written) = self.momentum_from.moves(moved);
+        let (read, written) = self.kind.from.moves(moved);
         moves(read + others * moved, written);
         sgd_kernel::launch(
             &models.client,
@@ -179,13 +184,13 @@ impl SgdUpdate<'_> {
             self.scales.is_some(),
             self.correction.is_some(),
             self.anchor.is_some(),
-            self.momentum_from,
+            self.kind,
         );
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{UnevenBatch, expect_close, gpu, numbers, stacked};
@@ -201,7 +206,21 @@ mod tests {
         clipped: bool,
         corrected: bool,
         anchored: bool,
-        momentum_from: MomentumFrom,
+        kind: MomentumStep,
+    }
+
+    /// All kinds of steps.
+    pub(crate) fn kinds() -> impl Iterator<Item = MomentumStep> {
+        let of = |nesterov| {
+            let from = [
+                MomentumFrom::Nothing,
+                MomentumFrom::Zero,
+                MomentumFrom::Velocity,
+            ];
+            from.map(|from| MomentumStep { from, nesterov })
+        };
+        // Without momentum there is no step of Nesterov's.
+        of(false).into_iter().chain(of(true).into_iter().skip(1))
     }
 
     #[test]
@@ -209,11 +228,7 @@ mod tests {
     fn an_update_is_that_of_a_plain_loop() {
         let gpu = gpu();
         for bits in 0..8 {
-            for momentum_from in [
-                MomentumFrom::Nothing,
-                MomentumFrom::Zero,
-                MomentumFrom::Velocity,
-            ] {
+            for kind in kinds() {
                 let [clipped, corrected, anchored] = [1, 2, 4].map(|bit| bits & bit > 0);
                 compare(
                     &gpu,
@@ -221,7 +236,7 @@ mod tests {
                         clipped,
                         corrected,
                         anchored,
-                        momentum_from,
+                        kind,
                     },
                 );
             }
@@ -232,6 +247,7 @@ mod tests {
         let sgd = Sgd {
             learning_rate: LearningRate::Constant(0.1),
             momentum: 0.9,
+            nesterov: variant.kind.nesterov,
             weight_decay: 0.01,
             clip_norm: None,
             batch_size: BatchSize::Full,
@@ -262,11 +278,15 @@ mod tests {
                 } else {
                     0.0
                 };
-                if variant.momentum_from == MomentumFrom::Velocity {
+                let gradient = step;
+                if variant.kind.from == MomentumFrom::Velocity {
                     step += sgd.momentum * velocities[place];
                 }
-                if variant.momentum_from != MomentumFrom::Nothing {
+                if variant.kind.from != MomentumFrom::Nothing {
                     host_velocities[place] = step;
+                }
+                if variant.kind.nesterov {
+                    step = gradient + sgd.momentum * step;
                 }
                 host[place] -= rates[row] * step;
             }
@@ -283,12 +303,12 @@ mod tests {
             scales: variant.clipped.then_some(&scales),
             correction: variant.corrected.then_some(&correction),
             anchor: variant.anchored.then_some((&anchor, mu)),
-            momentum_from: variant.momentum_from,
+            kind: variant.kind,
         };
         let scalars = [rates[0], 1.0, rates[1], 0.0, rates[2], 1.0];
         let rates_of = gpu.memory().upload_floats(&scalars);
         let counts = gpu.memory().upload_words(&batch.counts);
-        let kept = (variant.momentum_from != MomentumFrom::Nothing).then_some(&velocities);
+        let kept = (variant.kind.from != MomentumFrom::Nothing).then_some(&velocities);
         let arenas = SteppedArenas {
             models: &models,
             velocities: kept,

@@ -1,7 +1,7 @@
 //! Where the gradient of a layer goes: into the arena of gradients; or, if it is complete and nothing else acts on it,
 //! directly into velocity and weights while it is in registers.
 
-use super::sgd::{MomentumFrom, SgdUpdate, SteppedArenas, advance};
+use super::sgd::{MomentumFrom, MomentumStep, SgdUpdate, SteppedArenas, advance};
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
 use burn_cubecl::tensor::CubeTensor;
@@ -16,16 +16,21 @@ pub(crate) enum GradientAction {
     /// Adds it to what is there.
     Add,
     /// Steps along it.
-    Step(MomentumFrom),
+    Step(MomentumStep),
 }
 
 impl GradientAction {
-    /// Where the velocity comes from, if the action is a step.
-    pub(crate) fn step(self) -> Option<MomentumFrom> {
+    /// The kind of step, if the action is one.
+    pub(crate) fn step(self) -> Option<MomentumStep> {
         match self {
-            Self::Step(from) => Some(from),
+            Self::Step(kind) => Some(kind),
             Self::Write | Self::Add => None,
         }
+    }
+
+    /// The kind of step of an action that is one.
+    fn expect_step(self) -> MomentumStep {
+        self.step().expect("the action is a step")
     }
 }
 
@@ -65,7 +70,7 @@ pub(crate) fn store_or_step<N: Size>(
     #[comptime] action: GradientAction,
 ) {
     if comptime!(action.step().is_some()) {
-        let from = comptime!(action.step().unwrap_or(MomentumFrom::Nothing));
+        let kind = comptime!(action.expect_step());
         let model = models[place];
         let along = gradient + Vector::new(step.decay) * model;
         let rate = rates[2 * entry];
@@ -77,7 +82,7 @@ pub(crate) fn store_or_step<N: Size>(
             along,
             rate,
             step.momentum,
-            from,
+            kind,
         );
     } else {
         gradients[place] = gradient;
@@ -102,7 +107,7 @@ pub(crate) fn store_or_step_all<N: Size>(
     #[comptime] action: GradientAction,
 ) {
     if comptime!(action.step().is_some()) {
-        let from = comptime!(action.step().unwrap_or(MomentumFrom::Nothing));
+        let kind = comptime!(action.expect_step());
         let mut before = Array::<Vector<f32, N>>::new(all);
         let mut moving = Array::<Vector<f32, N>>::new(all);
         let rate = rates[2 * entry];
@@ -110,7 +115,7 @@ pub(crate) fn store_or_step_all<N: Size>(
         for i in 0..all {
             before[i] = models[first + i * apart];
         }
-        if comptime!(from == MomentumFrom::Velocity) {
+        if comptime!(kind.from == MomentumFrom::Velocity) {
             #[unroll]
             for i in 0..all {
                 moving[i] = velocities[first + i * apart];
@@ -118,14 +123,20 @@ pub(crate) fn store_or_step_all<N: Size>(
         }
         #[unroll]
         for i in 0..all {
-            let mut velocity = of[i] + Vector::new(step.decay) * before[i];
-            if comptime!(from == MomentumFrom::Velocity) {
+            let gradient = of[i] + Vector::new(step.decay) * before[i];
+            let mut velocity = gradient;
+            if comptime!(kind.from == MomentumFrom::Velocity) {
                 velocity += Vector::new(step.momentum) * moving[i];
             }
-            if comptime!(from != MomentumFrom::Nothing) {
+            if comptime!(kind.from != MomentumFrom::Nothing) {
                 velocities[first + i * apart] = velocity;
             }
-            models[first + i * apart] = before[i] - Vector::new(rate) * velocity;
+            if comptime!(kind.nesterov) {
+                let along = gradient + Vector::new(step.momentum) * velocity;
+                models[first + i * apart] = before[i] - Vector::new(rate) * along;
+            } else {
+                models[first + i * apart] = before[i] - Vector::new(rate) * velocity;
+            }
         }
     } else {
         #[unroll]
@@ -140,7 +151,7 @@ pub(crate) fn store_or_step_all<N: Size>(
 pub(crate) struct StepRule {
     pub(crate) momentum: f32,
     pub(crate) decay: f32,
-    pub(crate) momentum_from: MomentumFrom,
+    pub(crate) kind: MomentumStep,
 }
 
 /// A sink for the gradients of all layers. Arenas are `[R, width]`.
@@ -192,7 +203,7 @@ impl GradientSink {
             velocities: velocities.cloned().unwrap_or_else(nothing),
             rates: rates.clone(),
             width,
-            action: GradientAction::Step(rule.momentum_from),
+            action: GradientAction::Step(rule.kind),
             momentum: rule.momentum,
             decay: rule.decay,
         }
@@ -224,13 +235,13 @@ impl GradientSink {
         match self.action {
             GradientAction::Write => (0, count),
             GradientAction::Add => (count, count),
-            GradientAction::Step(from) => from.moves(count),
+            GradientAction::Step(kind) => kind.from.moves(count),
         }
     }
 
     /// Steps the parameters `range` of each row, whose gradient had to be written first.
     pub(crate) fn catch_up(&self, range: Range<usize>, part: &Part<'_>) {
-        let Some(momentum_from) = self.action.step() else {
+        let Some(kind) = self.action.step() else {
             return;
         };
         let update = SgdUpdate {
@@ -241,7 +252,7 @@ impl GradientSink {
             scales: None,
             correction: None,
             anchor: None,
-            momentum_from,
+            kind,
         };
         let arenas = SteppedArenas {
             models: &self.models,
@@ -258,6 +269,7 @@ mod tests {
     use crate::stacked::device::test_device::{
         UnevenBatch, expect_close, gpu, layer_of, numbers, stacked,
     };
+    use crate::stacked::gradients::sgd::tests::kinds;
     use crate::stacked::layers::dense::outer::Outer;
 
     #[test]
@@ -290,11 +302,7 @@ mod tests {
         outer.launch(&GradientSink::writing(&zeros, width), &batch.part(&counts));
         let gradients = download::<f32>(zeros);
         let bias = layer.bias.clone().unwrap_or_default();
-        for from in [
-            MomentumFrom::Nothing,
-            MomentumFrom::Zero,
-            MomentumFrom::Velocity,
-        ] {
+        for kind in kinds() {
             let [mut models, mut velocities] = [1, 2].map(|seed| numbers(all * width, seed));
             let arenas = [&models, &velocities].map(|values| cube(stacked(&gpu, values, all)));
             let nothing = memory.floats(&[4]);
@@ -305,7 +313,7 @@ mod tests {
             let rule = StepRule {
                 momentum,
                 decay,
-                momentum_from: from,
+                kind,
             };
             let sink = GradientSink::stepping(rule, &nothing, states, &table, width);
             outer.launch(&sink, &batch.part(&counts));
@@ -315,11 +323,15 @@ mod tests {
                 places.map(move |place| (row, (1 + row) * width + place))
             }) {
                 let mut step = gradients[at] + decay * models[at];
-                if from == MomentumFrom::Velocity {
+                let gradient = step;
+                if kind.from == MomentumFrom::Velocity {
                     step += momentum * velocities[at];
                 }
-                if from != MomentumFrom::Nothing {
+                if kind.from != MomentumFrom::Nothing {
                     velocities[at] = step;
+                }
+                if kind.nesterov {
+                    step = gradient + momentum * step;
                 }
                 models[at] -= rates[row] * step;
             }

@@ -10,7 +10,7 @@ use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
-use crate::stacked::gradients::sgd::{MomentumFrom, SgdUpdate, SteppedArenas};
+use crate::stacked::gradients::sgd::{MomentumFrom, MomentumStep, SgdUpdate, SteppedArenas};
 use crate::stacked::gradients::sink::{GradientSink, StepRule};
 use crate::stacked::passes::steps::{PassScratch, Steps};
 use crate::stacked::passes::tallies::{RowTallies, Tallies};
@@ -28,6 +28,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rule {
     momentum: f32,
+    nesterov: bool,
     decay: f32,
     clip_norm: Option<f32>,
     /// Strength of the pull towards the anchor.
@@ -41,6 +42,7 @@ impl Rule {
     pub(crate) fn of(sgd: &Sgd, mu: Option<f32>, fresh: bool) -> Self {
         Self {
             momentum: sgd.momentum,
+            nesterov: sgd.nesterov && sgd.momentum != 0.0,
             decay: sgd.weight_decay,
             clip_norm: sgd.clip_norm,
             mu,
@@ -210,18 +212,21 @@ impl Job<'_> {
             models: &self.arenas.models,
             velocities: velocities.or(scratch.velocities.as_ref()),
         };
-        let from = |part: &Part<'_>| match self.rule.first {
-            MomentumFrom::Zero if part.entry >= rows => MomentumFrom::Velocity,
-            from => from,
+        let kind = |part: &Part<'_>| MomentumStep {
+            from: match self.rule.first {
+                MomentumFrom::Zero if part.entry >= rows => MomentumFrom::Velocity,
+                from => from,
+            },
+            nesterov: self.rule.nesterov,
         };
         if at_once {
-            self.step_at_once(steps, stepped, from)
+            self.step_at_once(steps, stepped, kind)
         } else {
-            self.step_afterwards(steps, stepped, from)
+            self.step_afterwards(steps, stepped, kind)
         }
     }
 
-    /// Steps each layer as soon as it has its gradient, with the momentum that `from` says.
+    /// Steps each layer as soon as it has its gradient; the kind of step is that of `kind`.
     ///
     /// # Errors
     /// Those of a model of the user's own.
@@ -229,7 +234,7 @@ impl Job<'_> {
         &self,
         steps: &Steps<'_>,
         stepped: SteppedArenas<'_>,
-        from: impl Fn(&Part<'_>) -> MomentumFrom,
+        kind: impl Fn(&Part<'_>) -> MomentumStep,
     ) -> Result<(), EngineError> {
         let [no_gradients, no_velocities] = &steps.scratch.nothing;
         let gradients = steps.scratch.gradients.as_ref().unwrap_or(no_gradients);
@@ -238,18 +243,18 @@ impl Job<'_> {
             ..stepped
         };
         let (rates, width) = (&steps.table.scalars, self.network.layout().width());
-        let rule = |momentum_from| StepRule {
+        let rule = |kind| StepRule {
             momentum: self.rule.momentum,
             decay: self.rule.decay,
-            momentum_from,
+            kind,
         };
         steps.each(|part| {
-            let sink = GradientSink::stepping(rule(from(part)), gradients, arenas, rates, width);
+            let sink = GradientSink::stepping(rule(kind(part)), gradients, arenas, rates, width);
             steps.gradient(part, &sink)
         })
     }
 
-    /// Steps once all gradients are written, with the momentum that `from` says.
+    /// Steps once all gradients are written; the kind of step is that of `kind`.
     ///
     /// # Errors
     /// Those of a model of the user's own.
@@ -257,7 +262,7 @@ impl Job<'_> {
         &self,
         steps: &Steps<'_>,
         stepped: SteppedArenas<'_>,
-        from: impl Fn(&Part<'_>) -> MomentumFrom,
+        kind: impl Fn(&Part<'_>) -> MomentumStep,
     ) -> Result<(), EngineError> {
         let (arenas, width) = (self.arenas, self.network.layout().width());
         let gradients = steps.scratch.gradients.as_ref();
@@ -285,7 +290,7 @@ impl Job<'_> {
                 scales: scales.as_ref(),
                 correction: arenas.correction.as_ref(),
                 anchor: arenas.anchor.as_ref().zip(self.rule.mu),
-                momentum_from: from(part),
+                kind: kind(part),
             };
             for range in moving {
                 update.launch_on(range.clone(), stepped, &steps.table.scalars, part);

@@ -32,6 +32,7 @@ fn sgd() -> Sgd {
     Sgd {
         learning_rate: LearningRate::Constant(0.1),
         momentum: 0.9,
+        nesterov: false,
         weight_decay: 0.01,
         clip_norm: Some(0.8),
         batch_size: BatchSize::Size(8),

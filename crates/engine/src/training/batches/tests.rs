@@ -7,6 +7,7 @@ fn sgd(batch: u32, draw: Draw) -> Sgd {
     Sgd {
         learning_rate: LearningRate::Constant(0.1),
         momentum: 0.0,
+        nesterov: false,
         weight_decay: 0.0,
         clip_norm: None,
         batch_size: BatchSize::Size(batch),

@@ -64,6 +64,8 @@ class DfedSalt(mf.Method):
             worst = models.copy().add_scaled(gradient, self.rho / np.where(norms > 0, norms, 1))
             gradient, _ = round.gradients(worst, same_batches=True, rows=active)
             gradient.set(still)
-            velocity *= np.where(active, round.settings["momentum"], 1)
+            momentum = round.settings["momentum"]
+            velocity *= np.where(active, momentum, 1)
             velocity += gradient
-            models.add_scaled(velocity, np.where(active, -rates, 0))
+            along = gradient + velocity * momentum if round.settings["nesterov"] else velocity
+            models.add_scaled(along, np.where(active, -rates, 0))

@@ -25,7 +25,7 @@ class SquarmSgd(CompressedGossip, KeepsCopies, mf.Method):
     # Interpretation
     Copies of a client that takes no part stay. When one is back, it gets the copies that it missed from its neighbours, which is not counted.
     c_t = c t^p, for the t-th round; the theory wants p below 1. eta is the learning rate of the first step of the round. v_i goes on from
-    round to round.
+    round to round. `momentum` is b, and Nesterov's whether `nesterov` is true or not.
 
     Source: Singh, Data, George and Diggavi, IEEE Journal on Selected Areas in Information Theory 2021 (arXiv 2005.07041), Algorithm 1.
 

@@ -67,6 +67,7 @@ impl Run {
             sgd: Sgd {
                 learning_rate: LearningRate::Constant(0.1 / seed as f64),
                 momentum: 0.9,
+                nesterov: false,
                 weight_decay: 0.01,
                 clip_norm: None,
                 batch_size: BatchSize::Size(7),
@@ -339,12 +340,13 @@ fn velocities_are_carried_over_from_sheet_to_sheet() {
 fn runs_that_are_not_alike_or_end_earlier_do_not_disturb_the_others() {
     let (splits, others) = (images(), images());
     let (network, deep) = (of(&mlp(0.0), &splits), of(&Model::Logistic, &splits));
-    let mut runs = [1, 2, 3, 4, 5, 6].map(|seed| Run::new(&network, &splits, seed));
+    let mut runs = [1, 2, 3, 4, 5, 6, 7].map(|seed| Run::new(&network, &splits, seed));
     runs[1].network = deep.clone();
     runs[2].rounds = 1;
     runs[3].sgd.momentum = 0.0;
     runs[3].rounds = 7;
     runs[4].splits = others;
     runs[5].sgd.batch_size = BatchSize::Full;
+    runs[6].sgd.nesterov = true;
     expect_the_bits_of_runs_alone(&runs);
 }
