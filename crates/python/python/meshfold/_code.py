@@ -249,8 +249,8 @@ def _chain(node: ast.AST) -> Chain | None:
     return (node.id,) if isinstance(node, ast.Name) else None
 
 
-def statements_that_set(name: str, tree: ast.Module) -> list[str]:
-    """The statements of a module that set or change a variable, outside its functions and classes."""
+def statements_that_set(name: str, tree: ast.Module) -> list[tuple[str, set[Chain]]]:
+    """The statements of a module that set or change a variable, outside its functions and classes, and what they read."""
     found = []
     for node in tree.body:
         visitor = _Visitor()
@@ -258,5 +258,5 @@ def statements_that_set(name: str, tree: ast.Module) -> list[str]:
         if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             visitor.visit(node)
         if any(chain[0] == name for chain in visitor.names.bound | visitor.names.changed):
-            found.append(text_of(node))
+            found.append((text_of(node), visitor.names.used))
     return found
