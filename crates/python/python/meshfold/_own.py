@@ -177,6 +177,13 @@ def _no_content_of(cls: type[Method]) -> Callable[[type], Collection[str]]:
     return lambda kind: {"name", "version", *_own_keys(kind)} if kind in cls.__mro__ else ()
 
 
+def own_values(cls: type) -> dict[str, Any]:
+    """The attributes of a class that are neither functions nor keys, and that Meshfold does not read."""
+    left_out = {*_ATTRIBUTES, *_own_keys(cls)}
+    values = {name: value for name, value in vars(cls).items() if name not in left_out and not name.startswith("__") and name != "_abc_impl"}
+    return {name: value for name, value in values.items() if not callable(value) and not hasattr(type(value), "__get__")}
+
+
 def keys_of(cls: type[Method]) -> dict[str, Any]:
     """The keys of a method with their types."""
     hints = get_type_hints(cls)
@@ -371,6 +378,7 @@ def start(method: Method, models: Stack, about: Start) -> object:
     places = [parameter for parameter in parameters if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
     takes_two = len(places) > 1 or any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
     begin: Callable[..., object] = method.start
+    importlib.import_module("meshfold._shared").watch(method)
     return begin(models, about) if takes_two else begin(models)
 
 

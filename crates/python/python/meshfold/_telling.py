@@ -85,6 +85,16 @@ class Telling:
         called = [(kind, names) for function, kind, names in self._set_by if function in words]
         return self._changes | {("self", id(kind), name) for kind, names in called for name in names}
 
+    def functions(self) -> list[types.FunctionType]:
+        """The functions of the user's that were met."""
+        return [value for value, _, _ in self._met if isinstance(value, types.FunctionType) and not _libraries.is_of_library(value)]
+
+    def attributes_read(self, kind: type) -> set[str]:
+        """The attributes of its objects that functions of a class read, among those whose names the code has."""
+        words = self._words | {"__call__", "__next__", "__iter__", "__getitem__", "__len__"}
+        functions = [each for base in kind.__mro__ for name, each in vars(base).items() if name in words and isinstance(each, types.FunctionType)]
+        return {name for each in functions for name in _code.attributes_read_by(each, _code.tree_of(each))}
+
     def _meet(self, value: Any, is_strict: bool) -> list[Any]:
         """The number of a value that is told elsewhere."""
         key = value if isinstance(value, _libraries.Source) else id(value)
