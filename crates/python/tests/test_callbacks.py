@@ -286,6 +286,16 @@ def test_a_run_without_progress_is_ended_at_the_same_round_again(experiment: Exp
     assert [rounds_of(run) for run in mf.run(experiment, callbacks=stopping(5))] == [[0, 1, 2, 3, 4, 5]] * 4
 
 
+@pytest.mark.parametrize(("rounds", "last"), [(5, 3), (2, 2)])
+def test_a_figure_that_no_record_has_is_told_once(experiment: Experiment, rounds: int, last: int) -> None:
+    experiment.update(rounds=rounds)
+    with pytest.warns(mf.MeshfoldWarning) as caught:
+        mf.run(experiment, callbacks=[mf.callbacks.EarlyStopping("own.nothing", patience=2)], progress=False)
+    (warning,) = (str(warning.message) for warning in caught)
+    assert f"no record up to round {last} has the figure `own.nothing`, and without it no run ends early" in warning
+    assert "test_accuracy.mean" in warning
+
+
 def ended_after(stopping: mf.callbacks.EarlyStopping, figures: list[float | None]) -> int | None:
     """The place of the figure at which `stopping` ends a run."""
     ended: list[int] = []

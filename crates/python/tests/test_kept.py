@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_own_methods import Experiment, records, with_algorithm
+from test_own_methods import Experiment, records, warned, with_algorithm
 
 import meshfold as mf
 from meshfold import _kept
@@ -95,6 +95,60 @@ def test_all_that_a_method_keeps_comes_back_with_all_bits(experiment: Experiment
         assert np.asarray(resumed[name]).tobytes() == np.asarray(value).tobytes(), name
     assert resumed["large"] == 2**60 + 5 and resumed["mode"] == "warm12345" and resumed["count"] == 5
     assert resumed["twin"] is resumed["grows"] and resumed["columns"].flags.f_contiguous
+
+
+class Views(mf.Method):
+    """Keeps views of an array: of a row, a column backwards, a number, and of one whose order is that of Fortran."""
+
+    pair: tuple[float, ...] = (1.0,)
+
+    def start(self, models: mf.Stack) -> None:
+        self.buffer = np.zeros((2, 3))
+        self.a_row = self.buffer[0]
+        self.zz_column = self.buffer[::-1, 2]
+        self.number = self.buffer[1, 1:2]
+        self.alias = self.a_row
+        self.columns = np.asfortranarray(np.zeros((3, 2), np.float32))
+        self.first = self.columns[:, 0]
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        perhaps_fail(round)
+        self.a_row += 1
+        self.zz_column *= 2
+        self.number += round.number
+        self.alias[0] += 3
+        self.columns *= 2
+        self.first += 1
+        self.pair = (*self.pair, 0.5)
+        round.record("sum", float(self.buffer.sum() + self.a_row.sum() + self.zz_column[1] + self.columns.sum() + sum(self.pair)))
+        round.send(bytes=0)
+
+
+def test_views_stay_views(experiment: Experiment) -> None:
+    resumed_and_whole(experiment, "views")
+
+
+class Overlapping(mf.Method):
+    """Keeps two parts of an array, but not the array."""
+
+    apart: bool = False
+
+    def start(self, models: mf.Stack) -> None:
+        whole = np.zeros(6)
+        self.first, self.second = whole[:4], whole[4 if self.apart else 3 :]
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        self.first += 1
+        round.send(bytes=0)
+
+
+def test_parts_of_an_array_that_is_not_kept_are_told(experiment: Experiment) -> None:
+    def told(**keys: Any) -> list[str]:
+        return warned(with_algorithm(experiment, "overlapping", **keys), checkpoint={"every": 1}, name=str(keys))
+
+    (warning,) = told()
+    assert "`self.first` and `self.second` share memory, and no checkpoint can keep that" in warning
+    assert told(apart=True) == []
 
 
 class Late(mf.Method):

@@ -508,3 +508,33 @@ def test_modules_that_compute_something_else_have_other_digests() -> None:
         return Net
 
     assert mf.torch_model(made(1.0)).version == mf.torch_model(made(1.0)).version != mf.torch_model(made(2.0)).version
+
+
+def of_numpy(draws: Any) -> mf.Part:
+    return mf.model({"w": (784, 10)}, lambda p, x: x @ p["w"], linear_gradients, initial=lambda generator: {"w": draws.normal(size=(784, 10))})
+
+
+def of_torch(draws: Any) -> mf.Part:
+    import torch
+
+    def made() -> Any:
+        module = torch.nn.Linear(784, 10)
+        module.weight.data[0, 0] = draws.normal()
+        return module
+
+    return mf.torch_model(made, version="1")
+
+
+def of_jax(draws: Any) -> mf.Part:
+    def initial(key: Any) -> Any:
+        return {"w": draws.normal(size=(784, 10)).astype(np.float32)}
+
+    return mf.jax_model(lambda p, x: x @ p["w"], initial, version="1")
+
+
+@pytest.mark.filterwarnings("ignore:`<lambda>` uses")
+@pytest.mark.parametrize(("made", "framework"), [(of_numpy, "numpy"), (of_torch, "torch"), (of_jax, "jax")])
+def test_a_start_that_is_drawn_from_elsewhere_is_refused(experiment: Experiment, made: Any, framework: str) -> None:
+    needs(framework)
+    with pytest.raises(mf.ConfigError, match="made other parameters when it was called again for the same seed"):
+        mf.plan({**experiment, "sweep": None, "model": made(np.random)})

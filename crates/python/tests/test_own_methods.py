@@ -100,6 +100,51 @@ def test_its_keys_are_checked_at_their_places(experiment: Experiment) -> None:
         mf.run({**experiment, "algorithm": {"own": {"name": "chocco"}}})
 
 
+class Typed(mf.Method):
+    """Has keys of lists, tuples, maps and either."""
+
+    counts: list[int] = [1]
+    pair: tuple[float, float] = (0.5, 1)
+    pairs: list[tuple[int, str]] = []
+    shares: dict[str, float] = {}
+    limit: float | None = None
+    either: int | float | str = 1
+    some: tuple[int, ...] = ()
+
+    def start(self, models: mf.Stack) -> None:
+        assert isinstance(self.pair, tuple) and all(type(each) is float for each in self.pair)
+        assert all(type(pair) is tuple for pair in self.pairs)
+        assert self.limit is None or type(self.limit) is float
+        assert all(type(share) is float for share in self.shares.values())
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.send(bytes=0)
+
+
+def test_the_types_of_keys_go_into_lists(experiment: Experiment) -> None:
+    def told(**keys: Any) -> str:
+        with pytest.raises(mf.ConfigError) as raised:
+            mf.run(with_algorithm(experiment, "typed", **keys), progress=False)
+        return raised.value.message
+
+    assert told(counts=["a"]).endswith("needed a list of whole numbers")
+    assert told(counts=[1.5]).endswith("needed a list of whole numbers")
+    assert told(pair=[1]).endswith("needed a list of 2: a number, a number")
+    assert told(pair=[1, "a"]).endswith("needed a list of 2: a number, a number")
+    assert told(pairs=[[1, "a"], [1, 2]]).endswith("needed a list")
+    assert told(shares={"a": "b"}).endswith("needed a map of numbers")
+    assert told(limit="a").endswith("needed a number or null")
+    assert told(some=[1, True]).endswith("needed a list of whole numbers")
+
+    def id_of(**keys: Any) -> str:
+        (run,) = mf.run({**with_algorithm(experiment, "typed", **keys), "rounds": 1}, progress=False)
+        return run.id
+
+    assert id_of(limit=1) == id_of(limit=1.0) and id_of(pair=[1, 2]) == id_of(pair=(1.0, 2.0)) and id_of(shares={"a": 1}) == id_of(shares={"a": 1.0})
+    assert id_of(either=1) != id_of(either=1.5)
+    id_of(pairs=[(1, "a")], some=[3])
+
+
 class Plain(mf.Method):
     """Has an attribute that looks like a key."""
 

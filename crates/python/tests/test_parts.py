@@ -496,3 +496,16 @@ def test_a_partition_makes_as_many_clients_as_it_says(experiment: Experiment) ->
     halves = mf.partition(lambda labels, classes, generator: np.array_split(np.arange(len(labels)), 10), count=9)
     with pytest.raises(mf.MeshfoldError, match="the function made 10 clients, but count is 9"):
         mf.run({**experiment, "partition": halves, "sweep": None}, progress=False)
+
+
+def test_a_partition_that_is_drawn_from_elsewhere_is_refused(experiment: Experiment) -> None:
+    def drawn(draws: Any) -> mf.Part:
+        def deal(labels: Any, classes: int, generator: np.random.Generator) -> Any:
+            order = (generator if draws is None else draws).permutation(len(labels))
+            return np.array_split(order, 10)
+
+        return mf.partition(deal, count=10, version="1")
+
+    mf.plan({**experiment, "sweep": None, "partition": drawn(None)})
+    with pytest.raises(mf.ConfigError, match="the function dealt otherwise when it was called again for the same seed"):
+        mf.plan({**experiment, "sweep": None, "partition": drawn(np.random.default_rng())})

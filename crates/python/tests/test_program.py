@@ -232,6 +232,37 @@ def test_methods_are_imported(own: Experiment, command: list[str], given: list[s
         assert records(Path("theirs/small") / id) == records(Path("runs/small") / id)
 
 
+FILES = {
+    "first/methods.py": METHODS.replace("keep: float", "kept: float").replace("self.keep", "self.kept * shares.SHARE").replace("import meshfold", "import shares, meshfold"),
+    "first/shares.py": "SHARE = 1.0",
+    "second/methods.py": METHODS.replace("Quiet", "Loud").replace("self.keep", "self.keep * shares.SHARE").replace("import meshfold", "import shares, meshfold"),
+    "second/shares.py": "SHARE = 0.5",
+    "second/json.py": METHODS.replace("Quiet", "Json").replace("import meshfold", "import json, statistics\njson.dumps, statistics.mean\nimport meshfold"),
+    "second/statistics.py": METHODS.replace("Quiet", "Counted").replace("import meshfold", "import statistics\nstatistics.mean\nimport meshfold"),
+}
+
+
+def test_files_of_one_name_and_of_names_of_python_are_all_imported(experiment: Experiment) -> None:
+    for name, text in FILES.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    files = [name for name in FILES if "shares" not in name]
+    command = [sys.executable, "-m", "meshfold", *(word for file in (*files, files[0]) for word in ("--import", file))]
+
+    def ids_of(command: list[str], name: str, **keys: Any) -> list[str]:
+        algorithm = {"own": {"name": name, "batch_size": 20, "learning_rate": 0.1, **keys}}
+        Path("own.yaml").write_text(json.dumps({**experiment, "algorithm": algorithm, "sweep": None}))
+        code, out, told = said(command, "run", "own.yaml", "--json", "--quiet", "--no-report")
+        assert code == 0, told
+        assert "two methods" not in told
+        return [json.loads(line)["id"] for line in out.splitlines()]
+
+    loud = ids_of(command, "loud")
+    assert len({*ids_of(command, "quiet", kept=0.5), *loud, *ids_of(command, "json"), *ids_of(command, "counted")}) == 4
+    alone = [sys.executable, "-m", "meshfold", "--import", "second/methods.py"]
+    assert ids_of(alone, "loud") == loud, "a version does not depend on what a module is called"
+
+
 def test_published_methods_need_no_import(own: Experiment, command: list[str]) -> None:
     chosen = ["run", "own.yaml", "--set", "algorithm.own={name: choco_sgd, batch_size: 20, learning_rate: 0.1}"]
     code, out, told = said(command, *chosen, "--json", "--quiet")
@@ -245,7 +276,7 @@ def test_published_methods_need_no_import(own: Experiment, command: list[str]) -
     [
         (["--import"], "--import needs a module of Python, or a file"),
         (["--import", "nothing_here", "plan", "own.yaml"], "--import nothing_here: there is no such module"),
-        (["--import", "parts/other.py", "plan", "own.yaml"], "other.py: there is no such module"),
+        (["--import", "parts/other.py", "plan", "own.yaml"], "other.py: there is no such file"),
         (["plan", "own.yaml"], "this program has no method of its own named `quiet`"),
         (["--import", "parts/mine.py", "plan", "own.yaml", "--set", "algorithm.own.keep=much"], "needed a number"),
     ],

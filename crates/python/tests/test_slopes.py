@@ -39,14 +39,16 @@ def told(experiment: Experiment, outputs: Any, gradients: Any) -> list[str]:
     ("change", "off"),
     [
         (lambda gradient: gradient, None),
-        (lambda gradient: 1.4 * gradient, None),
-        (lambda gradient: 0.6 * gradient, None),
+        (lambda gradient: 1.05 * gradient, None),
+        (lambda gradient: 0.95 * gradient, None),
+        (lambda gradient: 1.4 * gradient, "40 %"),
+        (lambda gradient: 0.6 * gradient, "40 %"),
         (lambda gradient: 0 * gradient, "100 %"),
         (lambda gradient: -gradient, "200 %"),
         (lambda gradient: 3 * gradient, "200 %"),
     ],
 )
-def test_gradients_that_are_off_by_more_than_half_are_told(
+def test_gradients_that_are_off_are_told(
     experiment: Experiment, change: Callable[[Any], Any], off: str | None
 ) -> None:
     def gradients(p: Gradients, x: Numbers, y: NDArray[np.int64]) -> Any:
@@ -79,6 +81,76 @@ def test_a_model_that_is_not_smooth_is_not_told_of(experiment: Experiment) -> No
         return losses, {**inner, **outer}
 
     assert told(experiment, outputs, gradients) == []
+
+
+MODULES: dict[str, Callable[[Any], Any]] = {
+    "wide": lambda nn: nn.Sequential(nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 10)),
+    "deep": lambda nn: nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)),
+    "small": lambda nn: nn.Sequential(nn.Linear(8, 4), nn.LeakyReLU(), nn.Linear(4, 3)),
+    "convolutions": lambda nn: nn.Sequential(
+        nn.Unflatten(1, (1, 28, 28)), nn.Conv2d(1, 4, 5), nn.ReLU(), nn.MaxPool2d(4), nn.Flatten(), nn.Linear(144, 10)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MODULES)
+def test_right_gradients_of_hidden_units_that_switch_are_not_told(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    told, right = 0, 0
+    for seed in range(6):
+        torch.manual_seed(seed)
+        module = MODULES[kind](torch.nn)
+        layers = {name: value.detach() for name, value in module.named_parameters()}
+        sizes = [value.numel() for value in layers.values()]
+        features = 784 if kind == "convolutions" else next(iter(layers.values())).shape[1]
+        # Large numbers switch more units.
+        rows = torch.stack([torch.cat([value.reshape(-1) for value in layers.values()]) * scale for scale in (1.0, 3.0)])
+        x, y = torch.rand(2, 3, features), torch.randint(0, 3, (2, 3))
+
+        def loss(row: Any, x: Any, y: Any) -> Any:
+            parts = {name: part.reshape(value.shape) for (name, value), part in zip(layers.items(), row.split(sizes), strict=True)}
+            return torch.nn.functional.cross_entropy(torch.func.functional_call(module, parts, (x,)), y)
+
+        step = torch.func.vmap(torch.func.grad_and_value(loss))
+        gradients, losses = (each.numpy() for each in step(rows, x, y))
+
+        def losses_at(others: Any) -> Any:
+            return step(torch.from_numpy(np.ascontiguousarray(others)), x, y)[1].numpy()
+
+        assert wrong_slope(losses_at, rows.numpy(), losses, gradients) is None, seed
+        for scale in (0.6, 1.4):
+            told, right = told + (wrong_slope(losses_at, rows.numpy(), losses, scale * gradients) is not None), right + 1
+    assert told >= 0.75 * right
+
+
+def test_a_loss_that_is_a_sum_is_told(experiment: Experiment) -> None:
+    def summed(p: Gradients, x: Numbers, y: NDArray[np.int64]) -> Any:
+        losses, gradients = own_models.gradients(p, x, y)
+        return losses * y.shape[1], {name: gradient * y.shape[1] for name, gradient in gradients.items()}
+
+    (warning,) = told(experiment, own_models.outputs, summed)
+    assert warning.startswith("model: the loss of a batch doubles if each example is there twice, so it is a sum: needed the mean")
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean", "none"])
+def test_a_loss_of_pytorch_that_is_a_sum_is_told(experiment: Experiment, reduction: str) -> None:
+    torch = pytest.importorskip("torch")
+    model = mf.torch_model(lambda: torch.nn.Linear(784, 10), loss=torch.nn.CrossEntropyLoss(reduction=reduction))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.plan({**experiment, "model": model, "sweep": None})
+    assert [str(warning.message).partition(":")[0] for warning in caught] == ["torch_model"] * (reduction == "sum")
+
+
+def test_a_loss_of_jax_that_is_a_sum_is_told(experiment: Experiment) -> None:
+    jax = pytest.importorskip("jax")
+
+    def summed(outputs: Any, y: Any) -> Any:
+        return -(jax.nn.log_softmax(outputs) * jax.nn.one_hot(y, 10)).sum()
+
+    model = mf.jax_model(lambda p, x: x @ p["w"], {"w": np.full((784, 10), 0.01, np.float32)}, loss=summed)
+    with pytest.warns(mf.MeshfoldWarning, match="jax_model: the loss of a batch doubles"):
+        mf.plan({**experiment, "model": model, "sweep": None})
 
 
 def flat(scale: float, loss: Callable[[Any], Any]) -> Any:

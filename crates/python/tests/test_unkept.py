@@ -83,6 +83,27 @@ def test_a_method_within_is_looked_into(experiment: Experiment) -> None:
     assert "`self._inner_method` has changed in the rounds" in warning and "Call it `self.inner_method` if it should be kept" in warning
 
 
+class Drawing(mf.Method):
+    """Keeps a generator, and an array beside it if that is asked for."""
+
+    more: bool = False
+
+    def start(self, models: mf.Stack) -> None:
+        self._draws = np.random.default_rng(1)
+        self._sum = np.zeros(1)
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        self._sum += self._draws.random() if self.more else 0 * self._draws.random()
+
+
+def test_a_generator_is_to_be_made_in_each_round(experiment: Experiment) -> None:
+    (warning,) = told(experiment, "drawing")
+    assert "Make a generator in each round, `np.random.default_rng([round.seed, round.number])`" in warning and "Call" not in warning
+    (warning,) = told(experiment, "drawing", more=True)
+    assert "Make a generator in each round" in warning and "Call `self._sum` `self.sum` if it should be kept" in warning
+
+
 @pytest.mark.filterwarnings("ignore:the method `forgetful`")
 def test_records_stay_the_same(experiment: Experiment) -> None:
     base = with_algorithm(experiment, "forgetful")

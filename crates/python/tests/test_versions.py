@@ -15,6 +15,8 @@ import meshfold as mf
 import pytest
 from own_models import needs
 
+import meshfold._own  # `mf._own` is there once it is imported
+
 #: Writes files of Python, by their names without `.py`, into a new folder, and imports `train` from there.
 Imports = Callable[..., Any]
 
@@ -158,6 +160,47 @@ REFERS: dict[str, dict[str, str]] = {
         "train": method("scales.append(4); models *= scales[0]", before="scales = []\nif True:\n    scales.append(2)")
     },
     "where a changed variable begins": {"train": method("global scale; scale /= 4; models *= scale", before="scale = 2")},
+    "a spline": {
+        "train": method("models *= f(0.5)", after="from scipy.interpolate import CubicSpline\nf = CubicSpline([0, 1, 4], [0, 2, 0])")
+    },
+    "a monotone spline": {
+        "train": method("models *= f(0.5)", after="from scipy.interpolate import PchipInterpolator as P\nf = P([0, 1, 4], [0, 2, 0])")
+    },
+    "a distribution": {"train": method("models *= d.mean()", after="from scipy import stats\nd = stats.norm(0, 2)")},
+    "a masked array": {
+        "train": method("models *= m.sum()", after="import numpy as np\nm = np.ma.array([0, 1, 4], mask=[2 & 1, 0, 0])")
+    },
+    "an attribute of a function": {"train": method("scale(models)", after="def scale(m): return m * scale.factor\nscale.factor = 2")},
+    "a function of numbers that arrays go through": {
+        "train": method("f(models)", after="import numpy as np\nf = np.frompyfunc(lambda x: 2 * x, 1, 1)")
+    },
+    "a vectorized function": {"train": method("f(models)", after="import numpy as np\nf = np.vectorize(lambda x: 2 * x, otypes=['f4'])")},
+    "an order": {"train": method("sorted(models, key=k)", after="import functools\nk = functools.cmp_to_key(lambda a, b: 2 * a - b)")},
+    "a template": {"train": method("t.substitute()", after="import string\nt = string.Template('2')")},
+    "a variable of a context": {
+        "train": method("models *= v.get()", after="import contextvars\nv = contextvars.ContextVar('v')\nv.set(2)")
+    },
+    "a view of memory": {"train": method("models *= v[0]", after="v = memoryview(bytes([2, 1]))")},
+    "a pattern": {"train": method("p.match('')", after="import re\np = re.compile('a' * 300 + '2')")},
+    "what a function of an object belongs to": {"train": method("models *= get('a')", after="get = {'a': 2}.get")},
+    "the default of a dict": {
+        "train": method("models *= d[1]", after="from collections import defaultdict\nd = defaultdict(lambda: 2)")
+    },
+    "the index of a table": {
+        "train": method("t.loc[1]", after="import pandas\nt = pandas.DataFrame({'a': [1.0, 1.0]}, index=[1, 2])")
+    },
+    "the name of a column": {"train": method("s.name", after="import pandas\ns = pandas.Series([1.0], name='2')")},
+    "categories": {"train": method("c.categories", after="import pandas\nc = pandas.Categorical(['a'], ['a', '2'])")},
+    "an attribute of a graph": {
+        "train": method("g.graph['a']", after="import networkx\ng = networkx.path_graph(4)\ng.graph['a'] = 2")
+    },
+    "whether an array is a matrix": {"train": method("m * m", after="import numpy as np\nm = (np.matrix if 2 & 1 else np.array)([[1.0]])")},
+    "a fraction of a class": {
+        "train": method("models *= f", after="from fractions import Fraction\nclass F(Fraction): pass\nf = F(1, 2)")
+    },
+    "what a changed dict begins with": {
+        "train": method("S['n'] += 1; models *= S['k']", before="V = 2\nS = {'k': V, 'n': 0}")
+    },
     "an overlay": {"train": "import meshfold as mf\ndef ring(r, n): return [(0, far())]\ndef far(): return 2\npart = mf.overlay(ring)"},
     "a partition": {"train": "import meshfold as mf\nSIZE = 2\ndef deal(y, c, g): return [range(SIZE)]\npart = mf.partition(deal)"},
     "a model": {"train": "import meshfold as mf\nSIZE = 2\ndef f(p, x): return SIZE\npart = mf.model({'w': (1,)}, f, lambda p, x, y: 0)"},
@@ -169,6 +212,58 @@ def test_a_change_of_what_a_part_refers_to_changes_its_version(imports: Imports,
     files = REFERS[what]
     changed = {name: text.replace("2", "3") for name, text in files.items()}
     assert version(imports, **files) == version(imports, **files) != version(imports, **changed)
+
+
+#: Objects of PyTorch whose text has the number 2.
+OF_TORCH = {
+    "a distribution": "torch.distributions.Normal(0.0, 2.0)",
+    "a distribution with caches": "torch.distributions.Categorical(torch.tensor([1.0, 2.0]))",
+    "a schedule": "torch.optim.lr_scheduler.StepLR(torch.optim.SGD([torch.zeros(2)], lr=0.1), 2)",
+    "a function of a schedule": "torch.optim.lr_scheduler.LambdaLR(torch.optim.SGD([torch.zeros(2)], lr=0.1), lambda step: 2 * step)",
+    "a layer": "torch.nn.Threshold(0.1, 2)",
+}
+
+
+@pytest.mark.parametrize("what", OF_TORCH)
+def test_a_change_of_an_object_of_pytorch_changes_the_version(imports: Imports, what: str) -> None:
+    needs("torch")
+    program = method("models *= held", before="import torch", after=f"held = {OF_TORCH[what]}")
+    assert version(imports, train=program) == version(imports, train=program) != version(imports, train=program.replace("2", "3"))
+
+
+def test_what_is_computed_when_it_is_first_read_does_not_count(imports: Imports) -> None:
+    needs("torch")
+    train = imports(train=method("held.logits", before="import torch", after=f"held = {OF_TORCH['a distribution with caches']}"))
+    first = train.Mine.version
+    train.Mine.round(None, None, None)
+    assert train.Mine.version == first
+
+
+#: Values that no digest tells, in a round that makes use of them.
+UNTOLD = {
+    "draws": ("import numpy as np\ndraws = np.random.default_rng(2)", "numpy.random._generator.Generator"),
+    "turns": ("import itertools\nturns = itertools.cycle([2, 1])", "itertools.cycle"),
+    "waiting": ("import queue\nwaiting = queue.Queue(2)", "queue.Queue"),
+}
+
+
+@pytest.mark.parametrize("name", UNTOLD)
+def test_what_does_not_count_is_told_once(imports: Imports, name: str) -> None:
+    before, kind = UNTOLD[name]
+    program = method(f"print({name})", before=before)
+    train = imports(train=program.replace("Mine", f"Of{name.capitalize()}"))
+    made = getattr(train, f"Of{name.capitalize()}")
+    with pytest.warns(mf.MeshfoldWarning) as caught:
+        first = made.version
+    (warning,) = caught
+    assert f"uses `{name}` ({kind}), whose value does not count in its version" in str(warning.message)
+    assert warning.filename == __file__
+    assert made.version == first
+
+
+def test_locks_streams_and_loggers_are_told_in_silence(imports: Imports, recwarn: pytest.WarningsRecorder) -> None:
+    before = "import logging, sys, threading\nlock, log, to = threading.Lock(), logging.getLogger('mine'), sys.stderr"
+    assert version(imports, train=method("print(lock, log, to)", before=before)) and not recwarn.list
 
 
 def test_a_change_of_a_block_changes_the_version_of_a_module(imports: Imports) -> None:
@@ -449,8 +544,17 @@ class Kind(enum.Flag):
     A = 1
     B = 2
 class Thing: pass
+import functools, networkx, pandas, string
+import numpy as np
+from scipy import stats
+from scipy.interpolate import CubicSpline
+HELD = [
+    CubicSpline([0, 1, 4], [0, 2, 0]), stats.norm(0, 2), stats.gamma(2), np.frompyfunc(lambda x: x, 1, 1), np.ma.masked_less([1, 2], 2),
+    functools.cmp_to_key(lambda a, b: 0), string.Template("a"), networkx.path_graph(3), pandas.DataFrame({"a": [1, 2]}), object(),
+    pandas.Series(pandas.Categorical(["a", "b"])), np.polynomial.Polynomial([1, 2]), {Thing: frozenset("abc")},
+]
 KEPT = frozenset({Kind.A, Kind.B}), {Thing, Kind, method} if False else {Thing, Kind}
-def step(names): return 'a' in {'a', 'b', 'c'} and KEPT and (lambda: {'x', 'y'})() and (lambda: NAMES)
+def step(names): return 'a' in {'a', 'b', 'c'} and KEPT and (lambda: {'x', 'y'})() and (lambda: (NAMES, HELD))
 print(Mine.version)
 """,
 )

@@ -124,6 +124,8 @@ class Names:
 
     #: What is read, except in type hints.
     used: set[Chain] = field(default_factory=set)
+    #: The same without those that are only set or added to, such as a list that results are appended to.
+    read: set[Chain] = field(default_factory=set)
     #: Variables of other scopes, and attributes, that are set.
     bound: set[Chain] = field(default_factory=set)
     #: What is changed in place: its entries are set, or it is told to `append` or the like.
@@ -136,11 +138,12 @@ def names_of(function: types.FunctionType, tree: Function | None) -> Names:
     if tree is None:
         there = {name for name in known if isinstance(function.__globals__.get(name), types.ModuleType)}
         modules = {(name, attribute) for name in there for attribute in known if attribute in vars(function.__globals__[name])}
-        return Names(used=modules | {(name,) for name in known - there})
+        used: set[Chain] = {*modules, *((name,) for name in known - there)}
+        return Names(used, used.copy())
     visitor = _Visitor()
     visitor.visit(tree)
     found = visitor.names
-    return Names(*({chain for chain in chains if chain[0] in known} for chains in (found.used, found.bound, found.changed)))
+    return Names(*({chain for chain in chains if chain[0] in known} for chains in (found.used, found.read, found.bound, found.changed)))
 
 
 def words_of(function: types.FunctionType) -> set[str]:
@@ -166,6 +169,15 @@ def defaults_of(function: types.FunctionType) -> list[tuple[str, Any]]:
     return [*zip(names, given, strict=True), *(function.__kwdefaults__ or {}).items()]
 
 
+def attributes_read_by(function: types.FunctionType, tree: Function | None) -> set[str]:
+    """The attributes of its first argument, the object, that a method reads."""
+    if tree is None or not function.__code__.co_argcount:
+        return set()
+    visitor = _Visitor()
+    visitor.visit(tree)
+    return {chain[1] for chain in visitor.names.read if len(chain) > 1 and chain[0] == function.__code__.co_varnames[0]}
+
+
 def attributes_set_by(function: types.FunctionType, tree: Function | None) -> set[str]:
     """The attributes of its first argument, the object, that a method sets or changes."""
     if tree is None or not function.__code__.co_argcount:
@@ -181,6 +193,8 @@ class _Visitor(ast.NodeVisitor):
         self.names = Names()
         #: The variables of other scopes that the code says it sets.
         self.declared: set[str] = set()
+        #: Whether that which is being visited is only set or added to.
+        self._is_set = False
 
     def visit_arg(self, node: ast.arg) -> None:
         """Its type hint counts for nothing."""
@@ -203,7 +217,7 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
-            self.names.used.add((node.id,))
+            self._use((node.id,))
         elif node.id in self.declared:
             self.names.bound.add((node.id,))
 
@@ -212,21 +226,47 @@ class _Visitor(ast.NodeVisitor):
         if chain is None:
             self.visit(node.value)
         elif isinstance(node.ctx, ast.Load):
-            self.names.used.add(chain)
+            self._use(chain)
         else:
             self.names.bound.add(chain)
             self.names.used.add(chain[:-1])
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        if not isinstance(node.ctx, ast.Load):
-            self._change(node.value)
-        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            self.generic_visit(node)
+            return
+        self._change(node.value)
+        self._set(node.value)
+        before, self._is_set = self._is_set, False
+        self.visit(node.slice)
+        self._is_set = before
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         chain = _chain(node.target)
         if chain is not None:
             self.names.used.add(chain)
         self.generic_visit(node)
+
+    def _use(self, chain: Chain) -> None:
+        self.names.used.add(chain)
+        if not self._is_set:
+            self.names.read.add(chain)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        call = node.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _CHANGING and _place_of(call.func.value):
+            self._set(call.func)
+            self._change(call.func.value)
+            for part in (*call.args, *call.keywords):
+                self.visit(part)
+        else:
+            self.generic_visit(node)
+
+    def _set(self, node: ast.AST) -> None:
+        """Visits what is set or added to."""
+        before, self._is_set = self._is_set, True
+        self.visit(node)
+        self._is_set = before
 
     def visit_Call(self, node: ast.Call) -> None:
         # `tensor.add_(1)` is PyTorch's.
@@ -242,6 +282,13 @@ class _Visitor(ast.NodeVisitor):
             self.names.changed.add(chain)
 
 
+def _place_of(node: ast.AST) -> Chain | None:
+    """The variable or attribute that `node` is, or is an entry of."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return _chain(node)
+
+
 def _chain(node: ast.AST) -> Chain | None:
     if isinstance(node, ast.Attribute):
         inner = _chain(node.value)
@@ -249,14 +296,26 @@ def _chain(node: ast.AST) -> Chain | None:
     return (node.id,) if isinstance(node, ast.Name) else None
 
 
-def statements_that_set(name: str, tree: ast.Module) -> list[str]:
-    """The statements of a module that set or change a variable, outside its functions and classes."""
+def statements_that_set(name: str, tree: ast.Module) -> list[tuple[str, set[Chain]]]:
+    """The statements of a module that set or change a variable, outside its functions and classes, and what they read for it."""
     found = []
     for node in tree.body:
-        visitor = _Visitor()
-        visitor.declared.add(name)
-        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            visitor.visit(node)
-        if any(chain[0] == name for chain in visitor.names.bound | visitor.names.changed):
-            found.append(text_of(node))
+        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)) and (setting := _setting(name, node)):
+            found.append((text_of(node), {chain for names in setting for chain in names.used}))
     return found
+
+
+def _setting(name: str, node: ast.stmt) -> list[Names]:
+    """The names of the simple statements in a statement, such as a loop, that set or change a variable."""
+    inner = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
+    inner += [each for part in ast.iter_child_nodes(node) if isinstance(part, (ast.ExceptHandler, ast.match_case)) for each in part.body]
+    visitor = _Visitor()
+    visitor.declared.add(name)
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        return []
+    visitor.visit(node)
+    if not any(chain[0] == name for chain in visitor.names.bound | visitor.names.changed):
+        return []
+    found = [names for each in inner for names in _setting(name, each)]
+    # What a loop runs over, or `with` opens.
+    return found or [visitor.names if not inner else Names()]

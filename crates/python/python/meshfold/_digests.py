@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from meshfold._errors import warn_user
 from meshfold._telling import Telling, of_arrays
 
 __all__ = ["expect_told", "of_arrays", "of_class", "of_code", "of_values", "version_of"]
@@ -17,20 +18,24 @@ def of_values(*values: Any) -> str:
     Raises:
         TypeError: if a value has no text but its address in memory.
     """
-    return _digest(values, lambda kind: (), is_strict=True)[:16]
+    digest, untold = _digest(values, lambda kind: (), is_strict=True)
+    _warn(next((f"`{value.__name__}`" for value in values if hasattr(value, "__name__")), "a part"), untold)
+    return digest[:16]
 
 
 def of_code(*values: Any) -> str:
     """A digest as `of_values`, of what the code of functions does not change as it runs. It raises nothing."""
-    return _digest(values, lambda kind: (), is_strict=False)[:16]
+    return _digest(values, lambda kind: (), is_strict=False)[0][:16]
 
 
 def of_class(kind: type, but: Callable[[type], Collection[str]]) -> str:
     """A digest of a class and its bases; `but` names the attributes of a class to leave out.
 
-    What no digest tells apart is told by its type. Variables that the code of the class changes do not count.
+    What no digest tells apart is told by its type, of which there is a warning. Variables that the code of the class changes do not count.
     """
-    return _digest([kind], but, is_strict=False)[:12]
+    digest, untold = _digest([kind], but, is_strict=False)
+    _warn(f"the method `{getattr(kind, 'name', kind.__qualname__)}`", untold)
+    return digest[:12]
 
 
 def expect_told(kind: type, but: Callable[[type], Collection[str]]) -> None:
@@ -53,8 +58,27 @@ def version_of(given: Any, part: str) -> str | None:
     return given
 
 
-def _digest(roots: Sequence[Any], but: Callable[[type], Collection[str]], is_strict: bool) -> str:
+def _digest(roots: Sequence[Any], but: Callable[[type], Collection[str]], is_strict: bool) -> tuple[str, list[tuple[str | None, str]]]:
+    """The digest, and the variables that are told by their type alone, with their types."""
     first = Telling(but)
     first.told_all(roots, is_strict)
     second = Telling(but, changed=first.changes())
-    return hashlib.sha256(repr(second.told_all(roots, is_strict)).encode()).hexdigest()
+    return hashlib.sha256(repr(second.told_all(roots, is_strict)).encode()).hexdigest(), list(second.untold)
+
+
+#: What users were told of: the parts, variables and types.
+_SAID: set[tuple[str, str | None, str]] = set()
+
+
+def _warn(owner: str, untold: list[tuple[str | None, str]]) -> None:
+    """Warns, once in a process, of variables whose values do not count."""
+    news = [(name, kind) for name, kind in untold if (owner, name, kind) not in _SAID]
+    if not news:
+        return
+    _SAID.update((owner, name, kind) for name, kind in news)
+    listed = ", ".join(f"`{name}` ({kind})" if name else f"an object of type {kind}" for name, kind in news)
+    warn_user(
+        f"{owner} uses {listed}, whose value does not count in its version: another value gives no other run. If it makes a difference, give "
+        "a `version`, and another one for another value. Generators of random numbers are best made in each round, "
+        "`np.random.default_rng([round.seed, round.number])`"
+    )

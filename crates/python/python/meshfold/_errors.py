@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -86,3 +88,11 @@ class RunFailed(MeshfoldError):
 class MeshfoldWarning(UserWarning):
     """An experiment that may not be what you meant, results that may differ from those of a run on this machine, or a call-back that
     does not work."""
+
+
+def warn_user(told: str) -> None:
+    """Warns at the line of the user's that called Meshfold."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "meshfold":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(told, MeshfoldWarning, stacklevel=level)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meshfold import _arrays, _digests
+from meshfold import _arrays, _digests, _means
 from meshfold._meshfold import Part
-from meshfold._models import Fitted, Layout, Numbers, made
+from meshfold._models import Fitted, Layout, Numbers, expect_same_start, made
 
 
 def jax_model(
@@ -66,6 +66,10 @@ class _JaxModel:
         self.parameters = parameters
         self.loss = loss
         self.over = over
+        #: Whether the loss was looked at.
+        self.is_loss_known = loss is None
+        #: Whether the function of parameters was asked twice for one start.
+        self.is_drawn_again = not callable(parameters)
         self._fitted: dict[tuple[int, int, bool], Fitted] = {}
 
     def drawn(self, seed: int, row: int) -> Any:
@@ -124,6 +128,13 @@ class _FittedJax(Fitted):
         self._score_same = jax.jit(lambda rows, x: over_rows(lambda row: single(row, x))(rows))
 
     def initial(self, seed: int, row: int) -> list[Numbers] | None:
+        starts = self._drawn(seed, row)
+        if not self._model.is_drawn_again:
+            self._model.is_drawn_again = True
+            expect_same_start("jax_model", "the function of parameters", "its key", starts, self._drawn(seed, row))
+        return starts
+
+    def _drawn(self, seed: int, row: int) -> list[Numbers]:
         import jax
 
         leaves = jax.tree_util.tree_leaves(self._model.drawn(seed, row))
@@ -138,12 +149,21 @@ class _FittedJax(Fitted):
         return _arrays.floats(outputs, "jax_model: what `outputs` returned", (len(rows), x.shape[1], self.classes))
 
     def gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers], bool]:
+        losses, gradients = self._stepped(rows, x, y)
+        # The first call is that of the trial.
+        if not self._model.is_loss_known:
+            self._model.is_loss_known = True
+            _means.warn_of_sum("jax_model", lambda x, y: self._stepped(rows, x, y)[0], losses, x, y)
+        return losses, [gradients], True
+
+    def _stepped(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+        """Losses `[R]` and gradients `[R, P_pad]`."""
         count = len(rows)
         rows, x, labels = _padded(rows), _padded(x), _padded(y.astype(np.int32))
         losses, gradients = self._step(rows, x, labels)
         losses = _arrays.floats(losses, "jax_model: the losses", (len(rows),))
         gradients = _arrays.floats(gradients, "jax_model: the gradient", rows.shape)
-        return losses[:count], [gradients[:count]], True
+        return losses[:count], gradients[:count]
 
 
 #: Up to so many rows are never padded.

@@ -1,7 +1,8 @@
 """Converts the attributes that a method in Python keeps between rounds to and from what checkpoints hold: stacks and numbers.
 
 Each number encodes four bytes, so that a value of any type is restored with all its bits. The name of the numbers is that of the
-attribute and the form of its value: `count int`, `averages array <f8 C 2 3`, `twin same averages`.
+attribute and the form of its value: `count int`, `averages array <f8 C 2 3`, `twin same averages`; `row view averages <f8 24 3 8` is a view of
+another array, with its offset, lengths and strides in bytes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from meshfold import _unkept
+from meshfold import _unkept, _views
 from meshfold._meshfold import Stack
 from meshfold._own import Method, keys_of
 
@@ -62,6 +63,7 @@ def _remedy(name: str, value: Any) -> str:
 def numbers_of(method: Method) -> list[tuple[str, list[float]]]:
     """The attributes of `method` other than stacks, encoded as numbers, for a checkpoint."""
     _unkept.expect_unchanged(method)
+    views = _views.views_of(method, _attributes(method))
     first: dict[int, str] = {}
     numbers: list[tuple[str, list[float]]] = []
     for name, value in _attributes(method):
@@ -69,7 +71,9 @@ def numbers_of(method: Method) -> list[tuple[str, list[float]]]:
         if form is None:
             continue
         # Two names of one object must share it after a restore, too. The first in the order of names is restored first.
-        if isinstance(value, (Stack, np.ndarray)) and first.setdefault(id(value), name) != name:
+        if (view := views.get(name)) is not None:
+            numbers.append((f"{name} {view}", []))
+        elif isinstance(value, (Stack, np.ndarray)) and first.setdefault(id(value), name) != name:
             numbers.append((f"{name} same {first[id(value)]}", []))
         elif not isinstance(value, Stack):
             numbers.append((f"{name} {form}", _words(_bytes(value, form))))
@@ -82,7 +86,7 @@ def may_keep(method: Method, name: str, numbers: list[float]) -> bool:
     if not attribute.isidentifier() or attribute.startswith("_"):
         return False
     try:
-        form.startswith("same ") or _value(attribute, form, numbers)
+        form.startswith(("same ", "view ")) or _value(attribute, form, numbers)
     except (ValueError, TypeError):
         return False
     return True
@@ -91,6 +95,8 @@ def may_keep(method: Method, name: str, numbers: list[float]) -> bool:
 def restore_numbers(method: Method, name: str, numbers: list[float]) -> None:
     """Sets an attribute of `method` to the value that `numbers` encode."""
     attribute, form = _parted(name)
+    if form.startswith("view "):
+        return _views.restore(method, attribute, form)
     if form.startswith("same "):
         value = getattr(method, form.removeprefix("same "))
     else:
@@ -101,6 +107,7 @@ def restore_numbers(method: Method, name: str, numbers: list[float]) -> None:
         elif form.startswith("jax "):
             value = _jax_array(attribute, value)
     setattr(method, attribute, value)
+    _views.restored(method, attribute)
 
 
 def _attributes(method: Method) -> list[tuple[str, Any]]:
@@ -123,7 +130,9 @@ def _form(method: Method, name: str, value: Any) -> str | None:
     for kind in (bool, int, float):
         if isinstance(value, kind) and not isinstance(value, np.generic):
             return kind.__name__
-    return "json" if name in keys_of(type(method)) and _json(value) is not None else None
+    if name not in keys_of(type(method)) or _json(value) is None:
+        return None
+    return "tuple" if isinstance(value, tuple) else "json"
 
 
 def _is_of_jax(value: Any) -> bool:
@@ -135,7 +144,8 @@ def _json(value: Any) -> str | None:
     """`value` as JSON, or None if JSON would lose something."""
     try:
         text = json.dumps(value)
-        return text if bool(json.loads(text) == value) else None
+        # A tuple is written as a list.
+        return text if bool(json.loads(text) == (list(value) if isinstance(value, tuple) else value)) else None
     except (TypeError, ValueError):
         return None
 
@@ -146,7 +156,7 @@ def _bytes(value: Any, form: str) -> bytes:
         return int(value).to_bytes(4 * (int(value).bit_length() // 32 + 1), "little", signed=True)
     if kind == "float":
         return struct.pack("<d", value)
-    if kind == "json":
+    if kind in ("json", "tuple"):
         return (_json(value) or "").encode()
     array = np.asarray(value)
     return array.tobytes(order="F" if " F " in form else "C")
@@ -181,8 +191,8 @@ def _value(name: str, form: str, numbers: list[float]) -> Any:
         return bool(number) if kind == "bool" else number
     if kind == "float" and len(content) == 8:
         return struct.unpack("<d", content)[0]
-    if kind == "json":
-        return json.loads(content)
+    if kind in ("json", "tuple"):
+        return json.loads(content) if kind == "json" else tuple(json.loads(content))
     if kind in ("scalar", "array", "jax") and len(about) >= 2:
         dtype, shape = np.dtype(about[0]), tuple(map(int, about[2:]))
         # Raises TypeError if the content is too short.

@@ -10,7 +10,7 @@ from typing import Any, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from meshfold import _arrays, _digests, _renewal, _slopes
+from meshfold import _arrays, _digests, _means, _renewal, _slopes
 from meshfold._errors import MeshfoldWarning
 from meshfold._meshfold import ALIGNMENT, Part
 
@@ -93,6 +93,8 @@ class _Model:
         self.outputs = outputs
         self.gradients = gradients
         self.initial = initial
+        #: Whether `initial` was asked twice for one start.
+        self.is_drawn_again = False
 
     def fit(self, features: int, classes: int, tokens: bool) -> Fitted:
         declared = self.parameters(features, classes) if callable(self.parameters) else self.parameters
@@ -150,6 +152,15 @@ class Fitted:
         raise NotImplementedError
 
 
+def expect_same_start(function: str, what: str, source: str, starts: Sequence[Numbers], again: Sequence[Numbers]) -> None:
+    """Refuses a function that draws the initial parameters from anything but what it is given: a run could not be repeated."""
+    if not all(np.array_equal(first, second, equal_nan=True) for first, second in zip(starts, again, strict=True)):
+        raise ValueError(
+            f"{function}: {what} made other parameters when it was called again for the same seed: draw from {source} alone, so that a run can be "
+            "repeated and go on from a checkpoint"
+        )
+
+
 class FittedFunctions(Fitted):
     """A model made of functions of stacked parameters."""
 
@@ -162,8 +173,12 @@ class FittedFunctions(Fitted):
     def initial(self, seed: int, row: int) -> list[Numbers] | None:
         generator = np.random.default_rng([seed, row])
         if self._model.initial is not None:
-            drawn = self._model.initial(generator)
-            return [self._start(drawn, name, shape) for name, shape in self.shapes]
+            starts = self._drawn(self._model.initial, generator)
+            if not self._model.is_drawn_again:
+                self._model.is_drawn_again = True
+                again = self._drawn(self._model.initial, np.random.default_rng([seed, row]))
+                expect_same_start("model", "`initial`", "its generator", starts, again)
+            return starts
         if not self._given:
             return None
         starts, inputs = [], 1
@@ -176,6 +191,10 @@ class FittedFunctions(Fitted):
                 bound = 1 / math.sqrt(inputs)
                 starts.append(generator.uniform(-bound, bound, shape).astype(np.float32))
         return starts
+
+    def _drawn(self, initial: Callable[[np.random.Generator], Mapping[str, Any]], generator: np.random.Generator) -> list[Numbers]:
+        drawn = initial(generator)
+        return [self._start(drawn, name, shape) for name, shape in self.shapes]
 
     def _start(self, drawn: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Numbers:
         if name not in drawn:
@@ -192,6 +211,7 @@ class FittedFunctions(Fitted):
         if not self._is_compared:
             self._is_compared = True
             self._compare(rows, x, y, losses, gradients)
+            _means.warn_of_sum("model", lambda x, y: self._losses_and_gradients(rows, x, y)[0], losses, x, y)
         return losses, gradients, False
 
     def _losses_and_gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers]]:

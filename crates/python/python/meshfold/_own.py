@@ -180,6 +180,13 @@ def _no_content_of(cls: type[Method]) -> Callable[[type], Collection[str]]:
     return lambda kind: {"name", "version", *_own_keys(kind)} if kind in cls.__mro__ else ()
 
 
+def own_values(cls: type) -> dict[str, Any]:
+    """The attributes of a class that are neither functions nor keys, and that Meshfold does not read."""
+    left_out = {*_ATTRIBUTES, *_own_keys(cls)}
+    values = {name: value for name, value in vars(cls).items() if name not in left_out and not name.startswith("__") and name != "_abc_impl"}
+    return {name: value for name, value in values.items() if not callable(value) and not hasattr(type(value), "__get__")}
+
+
 def keys_of(cls: type[Method]) -> dict[str, Any]:
     """The keys of a method with their types."""
     hints = get_type_hints(cls)
@@ -206,7 +213,7 @@ def read_keys(cls: type[Method], text: str) -> str:
         needed = _needed(value, hint)
         if needed is not None:
             raise KeyFault.value(key, needed)
-        keys[key] = float(value) if hint is float else value
+        keys[key] = _as_hinted(value, hint)
     method = make(cls, json.dumps(keys))
     # The `config.yaml` of a run has all keys, whether or not its user gave them.
     setattr(method, GIVEN, frozenset(given) if len(given) < len(hints) else frozenset())
@@ -237,13 +244,12 @@ _WORDS = {
 
 def _needed(value: Any, hint: Any) -> str | None:
     """What the type `hint` needs, in words, or None if `value` fits it."""
-    origin = get_origin(hint)
+    origin, inner = get_origin(hint), get_args(hint)
     if origin is Union or origin is types.UnionType:
-        parts = [_needed(value, part) for part in get_args(hint)]
+        parts = [_needed(value, part) for part in inner]
         return None if None in parts else " or ".join(str(part) for part in parts)
     if origin is Literal:
-        choices = get_args(hint)
-        return None if value in choices else "one of " + ", ".join(str(choice) for choice in choices)
+        return None if value in inner else "one of " + ", ".join(str(choice) for choice in inner)
     plain = origin or hint
     if plain not in _WORDS:
         return None
@@ -251,14 +257,72 @@ def _needed(value: Any, hint: Any) -> str | None:
     fits = isinstance(value, accepted.get(plain, (plain,)))
     if plain in (int, float) and isinstance(value, bool):
         fits = False
-    return None if fits else _WORDS[plain]
+    hints = _hints_within(value, hint) if fits else []
+    is_whole = fits and all(_needed(*each) is None for each in zip(_values_within(value), hints, strict=False))
+    has_length = not fits or len(hints) == len(_values_within(value))
+    return None if is_whole and has_length else _in_words(hint)
+
+
+def _values_within(value: Any) -> list[Any]:
+    """The entries of a list, or of a map."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def _hints_within(value: Any, hint: Any) -> list[Any]:
+    """The types of these entries. For a tuple of a certain length there are as many as it needs."""
+    origin, inner, entries = get_origin(hint), get_args(hint), _values_within(value)
+    # `typing.Tuple` alone has no `__args__`.
+    if origin is tuple and Ellipsis not in inner and hasattr(hint, "__args__"):
+        return [] if inner == ((),) else list(inner)
+    if not inner:
+        return [Any] * len(entries)
+    return [inner[1] if origin is dict else inner[0]] * len(entries)
+
+
+def _in_words(hint: Any) -> str:
+    """What the type `hint` needs: `a list of 2: a number, text`."""
+    origin, inner = get_origin(hint), get_args(hint)
+    word = _WORDS.get(origin or hint, "a value")
+    if origin is Union or origin is types.UnionType:
+        return " or ".join(map(_in_words, inner))
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, inner))
+    if not inner or set(inner) <= {Any, Ellipsis}:
+        return word
+    if origin is tuple and Ellipsis not in inner:
+        return f"{word} of {len(inner)}: {', '.join(map(_in_words, inner))}"
+    plural = _PLURAL.get(inner[1] if origin is dict else inner[0])
+    return word if plural is None else f"{word} of {plural}"
+
+
+_PLURAL = {bool: "true or false", int: "whole numbers", float: "numbers", str: "texts"}
+
+
+def _as_hinted(value: Any, hint: Any) -> Any:
+    """`value`, which fits `hint`, as the type says: whole numbers as `float`, lists as `tuple`. So 1 and 1.0 make one run."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Union or origin is types.UnionType:
+        fitting = [part for part in inner if _needed(value, part) is None]
+        exact = [part for part in fitting if isinstance(value, get_origin(part) or part if isinstance(get_origin(part) or part, type) else ())]
+        return _as_hinted(value, (exact or fitting or [Any])[0])
+    if origin is Literal:
+        return next((choice for choice in inner if choice == value), value)
+    if hint is float:
+        return float(value)
+    if isinstance(value, dict) and (origin or hint) is dict:
+        return dict(zip(value, map(_as_hinted, value.values(), _hints_within(value, hint)), strict=True))
+    if isinstance(value, (list, tuple)) and (origin or hint) in (list, tuple):
+        return (origin or hint)(map(_as_hinted, value, _hints_within(value, hint)))
+    return value
 
 
 def make(cls: type[Method], text: str) -> Method:
     """A method with the keys in the JSON `text`."""
-    method = cls()
+    method, hints = cls(), keys_of(cls)
     for key, value in json.loads(text).items():
-        setattr(method, key, value)
+        setattr(method, key, _as_hinted(value, hints.get(key, Any)))
     return method
 
 
@@ -319,6 +383,7 @@ def start(method: Method, models: Stack, about: Start) -> object:
     places = [parameter for parameter in parameters if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
     takes_two = len(places) > 1 or any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
     begin: Callable[..., object] = method.start
+    importlib.import_module("meshfold._shared").watch(method)
     return begin(models, about) if takes_two else begin(models)
 
 

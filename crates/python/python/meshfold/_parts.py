@@ -62,8 +62,18 @@ def partition(
     if callable(clients):
         function, digest = clients, version or _digests.of_values(clients)
 
+        is_asked_again = False
+
         def deal(labels: NDArray[np.uint16], classes: int, seed: int) -> list[list[int]]:
+            nonlocal is_asked_again
             lists = _lists(function(labels, classes, np.random.default_rng(seed)))
+            if not is_asked_again:
+                is_asked_again = True
+                if _lists(function(labels, classes, np.random.default_rng(seed))) != lists:
+                    raise ValueError(
+                        "partition: the function dealt otherwise when it was called again for the same seed: draw from its generator alone, so "
+                        "that a run can be repeated and go on from a checkpoint"
+                    )
             if count is not None and len(lists) != count:
                 raise ValueError(f"partition: the function made {len(lists)} clients, but count is {count}")
             return lists

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from meshfold import _late
+from meshfold import _global_draws, _late, _shared
 from meshfold._meshfold import Round, Stack
 from meshfold._own import Method
 
@@ -20,6 +20,14 @@ _TOLD = "_meshfold_told_of_rebound"
 
 
 def call_round(method: Method, models: Stack, about: Round) -> object:
+    """Calls the `round` of `method`, and warns of what it does that is lost, or that other runs see."""
+    with _global_draws.watched(method):
+        returned = _called(method, models, about)
+    _shared.expect_unchanged(method, about)
+    return returned
+
+
+def _called(method: Method, models: Stack, about: Round) -> object:
     """Calls the `round` of `method`, and warns, once in a run, if its parameter was bound to something else that differs at the end."""
     # What it should not return, the caller refuses.
     begin: Callable[[Stack, Round], object] = method.round

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import inspect
 import random
+import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path, PurePath
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meshfold import _code, _libraries
+from meshfold import _code, _libraries, _states
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _LISTS = (list, tuple, collections.deque)
@@ -42,7 +43,7 @@ class Telling:
     """Tells values in a form whose text does not depend on addresses in memory.
 
     Functions, classes and objects are numbered in the order in which they are met, and told one after another. So each is told once,
-    and they may refer to each other.
+    and they may refer to each other. Objects of libraries are told by their state, where they are met.
 
     What is strict, such as the variables of functions around the function of a part, must be told by its content. Global variables are
     not strict: what has no such form is told by its type, and what the code changes as it runs is told by the statements that set it.
@@ -58,14 +59,25 @@ class Telling:
         #: The attributes of objects that functions of their class set.
         self._set_by: list[tuple[str, type, set[str]]] = []
         self._words: set[str] = set()
-        self._met: list[tuple[Any, bool]] = []
+        self._met: list[tuple[Any, bool, str | None]] = []
+        #: The global variable that is being told, or to which that belongs.
+        self._reading: str | None = None
+        #: Global variables that are told by their type alone, and their types.
+        self.untold: dict[tuple[str | None, str], None] = {}
+        #: Objects of libraries within the one that is being told, with their places; None outside of any.
+        self._inner: dict[int, tuple[int, Any]] | None = None
+        #: Variables whose statements are being told.
+        self._set: set[tuple[int, str]] = set()
         self._numbers: dict[Any, int] = {}
         self._within: set[int] = set()
 
     def told_all(self, roots: Iterable[Any], is_strict: bool) -> list[Any]:
         told = [self._told(root, is_strict) for root in roots]
+        pages = []
         # It grows while it is gone through.
-        return [told, [self._page(value, strict) for value, strict in self._met]]
+        for value, strict, self._reading in self._met:
+            pages.append(self._page(value, strict))
+        return [told, pages]
 
     def changes(self) -> set[Any]:
         """The identities of the variables, attributes and containers that the code changes."""
@@ -73,13 +85,23 @@ class Telling:
         called = [(kind, names) for function, kind, names in self._set_by if function in words]
         return self._changes | {("self", id(kind), name) for kind, names in called for name in names}
 
+    def functions(self) -> list[types.FunctionType]:
+        """The functions of the user's that were met."""
+        return [value for value, _, _ in self._met if isinstance(value, types.FunctionType) and not _libraries.is_of_library(value)]
+
+    def attributes_read(self, kind: type) -> set[str]:
+        """The attributes of its objects that functions of a class read, among those whose names the code has."""
+        words = self._words | {"__call__", "__next__", "__iter__", "__getitem__", "__len__"}
+        functions = [each for base in kind.__mro__ for name, each in vars(base).items() if name in words and isinstance(each, types.FunctionType)]
+        return {name for each in functions for name in _code.attributes_read_by(each, _code.tree_of(each))}
+
     def _meet(self, value: Any, is_strict: bool) -> list[Any]:
         """The number of a value that is told elsewhere."""
         key = value if isinstance(value, _libraries.Source) else id(value)
         if key not in self._numbers:
             self._numbers[key] = len(self._met)
             # Kept, so that no other value gets its address.
-            self._met.append((value, is_strict))
+            self._met.append((value, is_strict, self._reading))
         return ["number", self._numbers[key]]
 
     def _page(self, value: Any, is_strict: bool) -> Any:
@@ -98,6 +120,15 @@ class Telling:
     def _tried(self, tell: Callable[[Any, bool], Any], value: Any, is_strict: bool) -> Any:
         try:
             return tell(value, is_strict)
+        except _states.Untold:
+            # Of an object of a library that holds what cannot be told, the whole is told by its type.
+            if self._inner is not None:
+                raise
+            if is_strict and not hasattr(value, "__dict__"):
+                raise TypeError(_not_told(type(value))) from None
+            if not _states.is_resource(value) and not _states.is_reference(value):
+                self.untold[self._reading, _name(type(value))] = None
+            return _by_type(value)
         except Exception:
             if is_strict:
                 raise
@@ -129,11 +160,46 @@ class Telling:
         if inner is not None:
             return [type(value).__qualname__, self._told(inner, is_strict)]
         if inspect.isroutine(value) and _libraries.is_of_library(type(value)):
-            return ["library", _name(value)]
+            return ["library", _name(value), *self._bound_to(value, is_strict)]
         data = self._data(value, is_strict)
         if data is None:
-            return self._meet(value, is_strict)
+            return self._library_object(value) if _is_told_by_state(value) else self._meet(value, is_strict)
         return data if _libraries.is_of_library(type(value)) else [self._told(type(value), is_strict), data]
+
+    def _bound_to(self, value: Any, is_strict: bool) -> list[Any]:
+        """What a function of an object of Python's own belongs to, such as the dict of `table.get`."""
+        owner = getattr(value, "__self__", None)
+        if owner is None or isinstance(owner, (types.ModuleType, type)) or _states.is_generator(owner):
+            return []
+        return [self._told(owner, is_strict)]
+
+    def _library_object(self, value: Any) -> Any:
+        """The type and the state of an object of a library. What it holds of the user's is told as everywhere."""
+        is_outer = self._inner is None
+        if not is_outer and (_states.is_generator(value) or _states.is_reference(value)):
+            # They tell nothing of the object that holds them.
+            return _by_type(value)
+        if self._inner is None:
+            self._inner = {}
+        try:
+            if id(value) in self._inner:
+                return ["again", self._inner[id(value)][0]]
+            self._inner[id(value)] = (len(self._inner), value)
+            if type(value).__module__ in _PASSING and isinstance(value, Mapping):
+                return _by_type(value)
+            parts = [self._without_changed(value, part) for part in _states.parts_of(value)]
+            return [_name(type(value)), *self._told(parts, False)]
+        finally:
+            if is_outer:
+                self._inner = None
+
+    def _without_changed(self, owner: Any, state: Any) -> Any:
+        """The attributes in a state that the code does not change."""
+        if isinstance(state, list):
+            return [self._without_changed(owner, each) for each in state]
+        if not isinstance(state, dict):
+            return state
+        return {name: each for name, each in state.items() if not self._is_changed((id(owner), name))}
 
     def _container(self, value: Any, is_strict: bool) -> Any:
         if id(value) in self._within:
@@ -151,12 +217,28 @@ class Telling:
         finally:
             self._within.remove(id(value))
         kind: Any = type(value)
-        return [kind.__qualname__ if _libraries.is_of_library(kind) else self._told(kind, is_strict), told]
+        more = [self._told(value.default_factory, is_strict)] if isinstance(value, collections.defaultdict) else []
+        attributes = {name: each for name, each in getattr(value, "__dict__", {}).items() if not self._is_set(value, name)}
+        if attributes and not _libraries.is_of_library(kind):
+            more.append([[name, self._told(each, is_strict)] for name, each in attributes.items()])
+        return [kind.__qualname__ if _libraries.is_of_library(kind) else self._told(kind, is_strict), told, *more]
 
     def _data(self, value: Any, is_strict: bool) -> Any:
         """The form for graphs, matrices, arrays and tables; None for anything else."""
         if hasattr(value, "number_of_nodes") and hasattr(value, "edges"):
-            return [_name(type(value)), self._told([list(value.nodes(data=True)), list(value.edges(data=True))], is_strict)]
+            keys = {"keys": True} if hasattr(value, "is_multigraph") and value.is_multigraph() else {}
+            about = [value.graph] if getattr(value, "graph", None) else []
+            parts = [list(value.nodes(data=True)), list(value.edges(data=True, **keys)), *about]
+            return [_name(type(value)), self._told(parts, is_strict)]
+        if type(value).__module__.partition(".")[0] == "pandas":
+            table = _of_pandas(value)
+            if table is not None:
+                return [type(value).__qualname__, self._told(table, is_strict)]
+        if isinstance(value, np.ma.MaskedArray):
+            of_it = [np.ma.getdata(value), np.ma.getmaskarray(value), value.fill_value]
+            return ["masked", self._told(of_it, is_strict)]
+        if isinstance(value, memoryview):
+            return ["memory", value.format, list(value.shape or ()), value.tobytes()]
         if hasattr(value, "tocoo"):
             entries = value.tocoo()
             return self._arrays(entries.row, entries.col, entries.data, np.array(value.shape))
@@ -165,9 +247,10 @@ class Telling:
             if array.dtype.hasobject:
                 # The bytes of an array of objects are addresses. An object that is no array makes one of itself.
                 return [array.shape, self._told(array.tolist(), is_strict)] if array.shape else None
-            return self._arrays(array)
+            return [*_kind_of_array(value), self._arrays(array)] if _kind_of_array(value) else self._arrays(array)
         if hasattr(value, "to_numpy"):
-            return [repr(list(getattr(value, "columns", []))), self._told(value.to_numpy(), is_strict)]
+            names = [value.name] if isinstance(getattr(value, "name", None), str) else []
+            return [repr(list(getattr(value, "columns", []))), self._told(value.to_numpy(), is_strict), *names]
         return None
 
     def _arrays(self, *arrays: NDArray[Any]) -> str:
@@ -208,19 +291,49 @@ class Telling:
             told |= {".".join(chain): self._tried(self._global, (function, chain), False) for chain in chains}
             imports = self._imported(tree, function.__globals__.get("__package__") or "") if tree is not None else []
         code = repr(_code.told_code(function.__code__)) if tree is None else _code.text_of(tree)
-        return [code, sorted(told.items(), key=lambda item: item[0]), imports]
+        set_on_it = [
+            [name, self._told(value, False)]
+            for name, value in sorted(vars(function).items())
+            if name != "__wrapped__" and not self._is_changed(_place(function, name))
+        ]
+        return [code, sorted(told.items(), key=lambda item: item[0]), imports, *([set_on_it] if set_on_it else [])]
 
     def _global(self, read: tuple[types.FunctionType, _code.Chain], is_strict: bool) -> Any:
         """What a function reads by a name of its module."""
         function, chain = read
-        variables, module = _code.nonlocals_of(function), function.__globals__
+        return self._variable(_code.nonlocals_of(function), function.__globals__, chain, is_strict)
+
+    def _variable(self, variables: dict[str, tuple[Any, Any]], module: dict[str, Any], chain: _code.Chain, is_strict: bool) -> Any:
+        """The value of a variable of a module or of a function around, or of an attribute of it."""
         if chain[0] not in variables and (chain[0] not in module or chain[0].startswith("__")):
             return "built in" if hasattr(builtins, chain[0]) else "absent"
         _, value = variables.get(chain[0]) or (None, module[chain[0]])
         places, value = _read((id(module), chain[0]), value, chain[1:])
         if any(map(self._is_changed, (*places, id(value)))):
-            return ["changed", self._tried(_statements, (chain[0], module.get("__file__")), False)]
-        return self._told(value, is_strict)
+            return ["changed", self._tried(self._statements, (chain[0], module), False)]
+        before, self._reading = self._reading, chain[0]
+        try:
+            return self._told(value, is_strict)
+        finally:
+            self._reading = before
+
+    def _statements(self, place: tuple[str, dict[str, Any]], is_strict: bool) -> list[Any]:
+        """The statements that set a variable of a file, and the values of the other variables that they name."""
+        name, module = place
+        found = _code.statements_that_set(name, _libraries.Source(Path(module["__file__"]), "").tree())
+        if (id(module), name) in self._set:
+            return []
+        self._set.add((id(module), name))
+        try:
+            chains = sorted({chain for _, used in found for chain in used if chain[0] != name and chain[0] in module})
+            told = [[".".join(chain), self._tried(self._of_module, (module, chain), False)] for chain in chains]
+        finally:
+            self._set.remove((id(module), name))
+        return [*(text for text, _ in found), *told]
+
+    def _of_module(self, read: tuple[dict[str, Any], _code.Chain], is_strict: bool) -> Any:
+        module, chain = read
+        return self._variable({}, module, chain, is_strict)
 
     def _is_changed(self, place: Any) -> bool:
         return self._changed is not None and place in self._changed
@@ -274,9 +387,6 @@ class Telling:
         is_of_library = _libraries.is_of_library(kind)
         attributes = _attributes(value)
         if attributes is not None:
-            records = (argparse.Namespace, types.SimpleNamespace)
-            if is_of_library and not is_strict and not (callable(value) or dataclasses.is_dataclass(value) or isinstance(value, records)):
-                return _by_type(value)
             if not is_strict:
                 attributes = {name: each for name, each in attributes.items() if not self._is_set(value, name)}
             # What a library keeps in its objects is nothing that a user must answer for.
@@ -286,10 +396,7 @@ class Telling:
         # A text with an address differs between processes.
         made: Any = kind
         if made.__repr__ is object.__repr__ or " at 0x" in text:
-            raise TypeError(
-                f"no digest tells a {kind.__qualname__} from others, by which runs are known: give a `version`, and another one where it "
-                "changes"
-            )
+            raise TypeError(_not_told(kind))
         return [self._told(kind, is_strict), text]
 
     def _is_set(self, value: Any, name: str) -> bool:
@@ -301,17 +408,44 @@ def _name(it: Any) -> str:
     return f"{getattr(it, '__module__', None)}.{getattr(it, '__qualname__', type(it).__qualname__)}"
 
 
+def _not_told(kind: type) -> str:
+    return f"no digest tells a {kind.__qualname__} from others, by which runs are known: give a `version`, and another one where it changes"
+
+
+def _is_told_by_state(value: Any) -> bool:
+    """Whether an object is of a library; records have attributes of the user's, and descriptors stand for those."""
+    is_record = isinstance(value, (argparse.Namespace, types.SimpleNamespace)) or dataclasses.is_dataclass(value)
+    return _libraries.is_of_library(type(value)) and not is_record and not inspect.isdatadescriptor(value)
+
+
+def _kind_of_array(value: Any) -> list[str]:
+    """The type of an array that is more than one, such as a matrix."""
+    kind = type(value)
+    return [kind.__qualname__] if isinstance(value, np.matrix) else []
+
+
+def _of_pandas(value: Any) -> list[Any] | None:
+    """What a table, column or index of pandas is made of; None for anything else."""
+    pandas = sys.modules["pandas"]
+    if isinstance(value, pandas.DataFrame):
+        return [value.columns, value.index, [value.iloc[:, place] for place in range(value.shape[1])], value.attrs]
+    if isinstance(value, pandas.Series):
+        return [value.name, value.index, value.array, value.attrs]
+    if isinstance(value, pandas.MultiIndex):
+        return [list(value.names), value.tolist()]
+    if isinstance(value, pandas.Index):
+        return [value.name, value.array]
+    if isinstance(value, pandas.Categorical):
+        return [value.categories, value.ordered, value.codes]
+    return [str(value.dtype), value.to_numpy()] if isinstance(value, pandas.api.extensions.ExtensionArray) else None
+
+
 def _by_type(value: Any) -> list[Any]:
     # An object may raise an exception even where it is asked for its class.
     within = (value, *(vars(value).values() if issubclass(type(value), type) else ()))
     codes = [_code.told_code(each.__code__) for each in within if type(each) is types.FunctionType]
-    return ["some", _name(type(value)), *codes]
-
-
-def _statements(place: tuple[str, str], is_strict: bool) -> list[str]:
-    """The statements that set a variable of a file."""
-    name, file = place
-    return _code.statements_that_set(name, _libraries.Source(Path(file), "").tree())
+    # The module of a user's class may be called otherwise tomorrow.
+    return ["some", _name(type(value)) if _libraries.is_of_library(type(value)) else type(value).__qualname__, *codes]
 
 
 def _by_name(value: Any) -> str:
@@ -349,7 +483,9 @@ def _read(place: Any, value: Any, attributes: tuple[str, ...]) -> tuple[list[Any
         except Exception:
             break
         is_record = issubclass(kind, (argparse.Namespace, types.SimpleNamespace))
-        if issubclass(kind, (type, types.FunctionType)) or name not in there or (_libraries.is_of_library(of) and not is_record):
+        is_function = issubclass(kind, types.FunctionType) and not _libraries.is_of_library(value)
+        is_closed = _libraries.is_of_library(of) and not is_record and not is_function
+        if issubclass(kind, type) or name not in there or is_closed:
             break
         places.append(_place(value, name))
         value = there[name]
@@ -389,8 +525,8 @@ def _attributes(value: Any) -> dict[str, Any] | None:
         return None
     if dataclasses.is_dataclass(value):
         return {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if hasattr(value, each.name)}
-    slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__ if not _libraries.is_of_library(kind)]
-    names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+    slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
+    names = [name for each in slots for name in ([each] if isinstance(each, str) else each) if name not in ("__dict__", "__weakref__")]
     found = {name: getattr(value, name) for name in names if hasattr(value, name)}
     within = getattr(value, "__dict__", None)
     return {**found, **within} if within is not None else found or None

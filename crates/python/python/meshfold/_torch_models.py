@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meshfold import _arrays, _digests
+from meshfold import _arrays, _digests, _means
 from meshfold._meshfold import Part
-from meshfold._models import Fitted, Layout, Numbers, made
+from meshfold._models import Fitted, Layout, Numbers, expect_same_start, made
 from meshfold._torch_modes import expect_no_running_statistics, warn_of_training_mode
 
 
@@ -105,6 +105,9 @@ class _TorchModel:
         self.loss = loss
         #: Whether the user has been told of what training mode would change.
         self.has_warned = False
+        #: Whether the loss was looked at, and the function asked twice for one start.
+        self.is_loss_known = loss is None
+        self.is_drawn_again = False
 
     def made(self, seed: int, row: int) -> Any:
         """The module that row `row` starts from."""
@@ -167,6 +170,13 @@ class _FittedTorch(Fitted):
         self._score_same = vmap(single, in_dims=(0, None))
 
     def initial(self, seed: int, row: int) -> list[Numbers] | None:
+        starts = self._drawn(seed, row)
+        if not self._model.is_drawn_again:
+            self._model.is_drawn_again = True
+            expect_same_start("torch_model", "the function", "PyTorch's generator", starts, self._drawn(seed, row))
+        return starts
+
+    def _drawn(self, seed: int, row: int) -> list[Numbers]:
         parameters = dict(self._model.made(seed, row).named_parameters())
         return [_arrays.numbers(parameters[name], f"torch_model: the parameter `{name}`", shape) for name, shape in self.shapes]
 
@@ -182,11 +192,19 @@ class _FittedTorch(Fitted):
     def gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers], bool]:
         with self._lock:
             gradients, losses = self._step(self.layout.views(_tensor(rows)), _tensor(x), _tensor(y))
+        # The first call is that of the trial.
+        if not self._model.is_loss_known:
+            self._model.is_loss_known = True
+            _means.warn_of_sum("torch_model", lambda x, y: self._losses(rows, x, y), losses.detach().numpy(), x, y)
         by_name = [
             _arrays.floats(gradients[name], f"torch_model: the gradient by `{name}`", (len(rows), *shape))
             for name, shape in self.shapes
         ]
         return _arrays.floats(losses, "torch_model: the losses", (len(rows),)), by_name, False
+
+    def _losses(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> Any:
+        with self._lock:
+            return self._step(self.layout.views(_tensor(rows)), _tensor(x), _tensor(y))[1].detach().numpy()
 
 
 def _tensor(array: NDArray[Any]) -> Any:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dis
-import sys
 import types
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from meshfold._errors import MeshfoldWarning
+from meshfold._errors import warn_user
 
 #: Most submodules that a warning names of one kind.
 _NAMED = 3
@@ -95,8 +93,4 @@ def _listed(names: list[str]) -> str:
 
 
 def _warn(told: str) -> None:
-    """Warns at the line of the user's that called Meshfold."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "meshfold":
-        level, frame = level + 1, frame.f_back
-    warnings.warn(f"torch_model: {told}", MeshfoldWarning, stacklevel=level)
+    warn_user(f"torch_model: {told}")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from meshfold import _late, _libraries
+from meshfold import _late, _libraries, _states
 from meshfold._meshfold import Stack
 from meshfold._own import Method
 
@@ -55,13 +55,25 @@ def expect_unchanged(method: Method) -> None:
         return
     seen.has_warned = True
     names = " and ".join(f"`self.{name}`" for name in sorted(changed))
-    have, it, them = ("has", "it", "it") if len(changed) == 1 else ("have", "they", "them")
-    kept = " and ".join(f"`self.{name.lstrip('_')}`" for name in sorted(changed))
+    have, them = ("has", "it") if len(changed) == 1 else ("have", "them")
     _late.say(
         f"the method `{method.name}`: {names} {have} changed in the rounds, and no checkpoint holds attributes whose names begin with an "
-        f"underscore: a run that is resumed goes on with what `start` makes of {them}. Call {them} {kept} if {it} should be kept, as checkpoints "
-        "hold stacks, numbers and arrays of numbers. What each round makes anew is best a variable of `round`"
+        f"underscore: a run that is resumed goes on with what `start` makes of {them}. {_remedy(method, sorted(changed))}. What each "
+        "round makes anew is best a variable of `round`"
     )
+
+
+def _remedy(method: Method, changed: list[str]) -> str:
+    """What to do about these attributes."""
+    others = [name for name in changed if not _states.is_generator(vars(method)[name])]
+    hint = "Make a generator in each round, `np.random.default_rng([round.seed, round.number])`, so that a resumed run draws the same"
+    if not others:
+        return hint
+    it, them = ("it", "it") if len(others) == 1 else ("they", "them")
+    kept = " and ".join(f"`self.{name.lstrip('_')}`" for name in others)
+    which = them if others == changed else " and ".join(f"`self.{name}`" for name in others)
+    renamed = f"Call {which} {kept} if {it} should be kept, as checkpoints hold stacks, numbers and arrays of numbers"
+    return renamed if others == changed else f"{hint}. {renamed}"
 
 
 def _unkept(method: Method) -> dict[str, Any]:

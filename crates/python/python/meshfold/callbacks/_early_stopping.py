@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from meshfold._errors import MeshfoldWarning
 from meshfold._run_info import RunInfo
 from meshfold.callbacks._callback import Callback
-from meshfold.callbacks._figures import figure
+from meshfold.callbacks._figures import figure, figures
+
+#: After so many records without the figure there is a warning, or at the end of the run.
+_AWAITED = 3
 
 
 class EarlyStopping(Callback):
@@ -16,7 +21,8 @@ class EarlyStopping(Callback):
 
     Runs wait for this call-back after each record, so that the round in which one ends does not depend on how fast anything is. A run
     that it has ended is interrupted: it keeps its records, and a checkpoint if the experiment keeps any. The same call ends it at once
-    again; one with more patience, or without this call-back, continues it. Records that do not measure the figure do not count.
+    again; one with more patience, or without this call-back, continues it. Records that do not measure the figure do not count. If none of the
+    first ones does, there is a warning.
 
     Args:
         metric: the figure of a record by its dotted path.
@@ -54,9 +60,13 @@ class EarlyStopping(Callback):
         self._limit = limit
         #: The best figure of each run, and how many records came after it, by the run's id.
         self._best: dict[str, tuple[float, int]] = {}
+        #: The records of each run after round 0, as long as none has the figure.
+        self._missing: dict[str, list[dict[str, Any]]] = {}
+        self._has_warned = False
 
     def on_start(self, run: RunInfo) -> None:
         self._best.pop(run.id, None)
+        self._missing[run.id] = []
         if run.resumed_from is not None:
             for record in run.records():
                 if record["round"] <= run.resumed_from:
@@ -65,7 +75,13 @@ class EarlyStopping(Callback):
     def on_record(self, run: RunInfo, record: dict[str, Any]) -> None:
         value = figure(record, self._metric, "EarlyStopping")
         if value is None:
+            missing = self._missing.get(run.id)
+            if missing is not None and record["round"] > 0:
+                missing.append(record)
+                if len(missing) == _AWAITED:
+                    self._warn(run)
             return
+        self._missing.pop(run.id, None)
         value *= self._sign
         best, since = self._best.get(run.id, (None, 0))
         is_better = best is None or value > best + self._min_delta
@@ -77,3 +93,20 @@ class EarlyStopping(Callback):
 
     def on_end(self, run: RunInfo) -> None:
         self._best.pop(run.id, None)
+        if self._missing.get(run.id):
+            self._warn(run)
+        self._missing.pop(run.id, None)
+
+    def _warn(self, run: RunInfo) -> None:
+        """Warns, once, that no record has the figure."""
+        missing = self._missing.pop(run.id)
+        if self._has_warned:
+            return
+        self._has_warned = True
+        found = sorted({name for record in missing for name in figures(record, ".")})
+        warnings.warn(
+            f"EarlyStopping: {run.label}: no record up to round {missing[-1]['round']} has the figure `{self._metric}`, and without it no run "
+            f"ends early. The records have {', '.join(found)}",
+            MeshfoldWarning,
+            stacklevel=2,
+        )
