@@ -101,7 +101,8 @@ impl Uses {
 
     fn idle_momentum(&self, method: &str, training: &Training) -> Option<String> {
         let is_idle = self.single_steps.is_noted() && !self.momentum.is_noted();
-        (is_idle && training.sgd.momentum != 0.0 && !self.settings.is_noted()).then(|| {
+        let is_asked_for = training.sgd.momentum != 0.0 && !training.sgd.nesterov;
+        (is_idle && is_asked_for && !self.settings.is_noted()).then(|| {
             format!(
                 "algorithm.own.momentum has no effect: the method `{method}` begins it anew in each call of round.train, and each call makes one \
                  local step. Give it a stack that lasts, `round.train(models, velocity=self.velocity)`, with `self.velocity = \
