@@ -188,7 +188,7 @@ def test_bouts_are_epochs_if_local_says_so() -> None:
         ("ad_psgd", {"seconds_per_step": 0}, "seconds_per_step: found the number 0, needed a number from 1e-9 to 1e6"),
         ("ad_psgd", {"sigma": -1}, "sigma: found the number -1, needed a number from 0 to 5"),
         ("ad_psgd", {"sigma": 1, "slowdown": [1.0] * 8}, "needed 0 beside `slowdown`"),
-        ("ad_psgd", {"slowdown": [1.0, "fast"]}, "needed a list of numbers from 0.001 to 1000, one for each client"),
+        ("ad_psgd", {"slowdown": [1.0, "fast"]}, "needed a list of numbers or null"),
         ("swift", {"latency": -1}, "latency: found the number -1"),
         ("swift", {"bandwidth": 0}, "bandwidth: found the number 0"),
         ("swift", {"window": 0}, "window: found the number 0"),

@@ -282,3 +282,20 @@ def test_trained_models_are_networks_of_pytorch(experiment: dict[str, Any]) -> N
         accuracies.append(float((outputs.argmax(dim=1).numpy() == y[160:]).mean()))
     last = run.clients().to_polars().filter(polars.col("round") == 2).sort("row")
     assert accuracies == pytest.approx(last["accuracy"].to_list())
+
+
+def test_runs_are_chosen_by_their_settings(experiment: dict[str, Any]) -> None:
+    sweep = {"grid": {"topology": ["ring", {"regular": {"degree": 4}}], "seed": [1, 2, 3], "algorithm.dsgd.learning_rate": [0.1, 1]}}
+    runs = mf.run({**experiment, "rounds": 1, "sweep": sweep}, progress=False)
+
+    def labels(chosen: mf.Runs) -> list[str]:
+        return [run.label for run in chosen]
+
+    assert labels(runs.only(topology="ring")) == [label for label in labels(runs) if "topology=ring" in label]
+    assert len(runs.only(topology="regular", seed=range(2, 4))) == 4 and len(runs.only(degree=4, seed=1)) == 2
+    assert len(runs.only({"topology": {"regular": {"degree": 4}}})) == 6
+    assert len(runs.only({"algorithm.dsgd.learning_rate": 1.0})) == len(runs.only(learning_rate=1)) == len(runs.only(topology=["ring", "torus"])) == 6
+    assert len(runs.only(algorithm="dsgd")) == 12 and len(runs.only(seed=7)) == 0
+    assert runs.only(seed=2)[0].id == runs[2].id
+    with pytest.raises(ValueError, match="no run has a setting `sede`"):
+        runs.only(sede=1)

@@ -375,8 +375,10 @@ def test_models_are_judged_on_validation_and_test_examples_too(experiment: Exper
     def none(models: mf.Stack, round: mf.Round) -> None:
         with pytest.raises(ValueError, match="examples for validation"):
             round.evaluate(models, on="validation")
+        round.evaluate(models, on="validation")
 
-    act(experiment, none)
+    with pytest.raises(mf.RunFailed, match="keeps no validation examples: keep the last 1000 training examples apart by `validation: 1000`"):
+        act(experiment, none)
 
 
 def test_a_round_knows_how_many_there_are_and_whether_it_is_recorded(experiment: Experiment) -> None:

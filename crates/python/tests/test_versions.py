@@ -180,6 +180,10 @@ REFERS: dict[str, dict[str, str]] = {
     "a variable of a context": {
         "train": method("models *= v.get()", after="import contextvars\nv = contextvars.ContextVar('v')\nv.set(2)")
     },
+    "what a weak reference leads to": {
+        "train": method("models *= w().a", after="import weakref\nclass K: pass\nk = K()\nk.a = 2\nw = weakref.ref(k)")
+    },
+    "a variable of a thread": {"train": method("models *= v.a", after="import threading\nv = threading.local()\nv.a = 2")},
     "a view of memory": {"train": method("models *= v[0]", after="v = memoryview(bytes([2, 1]))")},
     "a pattern": {"train": method("p.match('')", after="import re\np = re.compile('a' * 300 + '2')")},
     "what a function of an object belongs to": {"train": method("models *= get('a')", after="get = {'a': 2}.get")},

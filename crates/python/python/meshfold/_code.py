@@ -139,7 +139,8 @@ def names_of(function: types.FunctionType, tree: Function | None) -> Names:
         there = {name for name in known if isinstance(function.__globals__.get(name), types.ModuleType)}
         modules = {(name, attribute) for name in there for attribute in known if attribute in vars(function.__globals__[name])}
         used: set[Chain] = {*modules, *((name,) for name in known - there)}
-        return Names(used, used.copy())
+        # Nobody knows which of them are only added to.
+        return Names(used)
     visitor = _Visitor()
     visitor.visit(tree)
     found = visitor.names

@@ -77,8 +77,9 @@ def _warn(owner: str, untold: list[tuple[str | None, str]]) -> None:
         return
     _SAID.update((owner, name, kind) for name, kind in news)
     listed = ", ".join(f"`{name}` ({kind})" if name else f"an object of type {kind}" for name, kind in news)
+    draws = any(kind.rpartition(".")[2] in ("Generator", "RandomState", "Random") for _, kind in news)
     warn_user(
         f"{owner} uses {listed}, whose value does not count in its version: another value gives no other run. If it makes a difference, give "
-        "a `version`, and another one for another value. Generators of random numbers are best made in each round, "
-        "`np.random.default_rng([round.seed, round.number])`"
+        "a `version`, and another one for another value"
+        + ". Generators of random numbers are best made in each round, `np.random.default_rng([round.seed, round.number])`" * draws
     )

@@ -19,10 +19,21 @@ from meshfold._own import Method
 _TOLD = "_meshfold_told_of_rebound"
 
 
+_NO_VALIDATION = (
+    "evaluate: the dataset keeps no validation examples: keep the last 1000 training examples apart by `validation: 1000` in its settings, "
+    "`dataset: {mnist: {validation: 1000}}`"
+)
+
+
 def call_round(method: Method, models: Stack, about: Round) -> object:
     """Calls the `round` of `method`, and warns of what it does that is lost, or that other runs see."""
     with _global_draws.watched(method):
-        returned = _called(method, models, about)
+        try:
+            returned = _called(method, models, about)
+        except ValueError as error:
+            if str(error).startswith("examples for validation: 0,"):
+                error.args = (_NO_VALIDATION,)
+            raise
     _shared.expect_unchanged(method, about)
     return returned
 

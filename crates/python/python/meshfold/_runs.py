@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshfold import _meshfold
+from meshfold._chosen import chosen
 from meshfold._comparison import Comparison, Value, choices, listed, one_of, wording
 from meshfold._errors import MeshfoldWarning, ResultsError
 from meshfold._meshfold import Figure, Recorded, Stack, Table
@@ -211,6 +212,18 @@ class Runs(Sequence[Run]):
 
     def __iter__(self) -> Iterator[Run]:
         return (Run(self._recorded, place) for place in self._places)
+
+    def only(self, settings: Mapping[str, Any] | None = None, /, **more: Any) -> Runs:
+        """The runs with these values, in the same order: `runs.only(topology="ring", seed=range(1, 4))`.
+
+        Settings go by their names at the end of their dotted paths. Whole paths need a dict: `runs.only({"algorithm.dsgd.learning_rate": 0.1})`.
+        Parts and methods with settings of their own go by their names, `topology="regular"`. A list means any of its values.
+
+        Raises:
+            ValueError: if no run has a setting of such a name.
+        """
+        places = chosen([run.config for run in self], {**(settings or {}), **more})
+        return Runs(self._recorded, [self._places[place] for place in places])
 
     @property
     def left_out(self) -> list[str]:

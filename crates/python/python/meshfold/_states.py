@@ -29,7 +29,6 @@ _RESOURCES = (
     threading.Semaphore,
     threading.Barrier,
     threading.Thread,
-    threading.local,
     logging.Handler,
     concurrent.futures.Executor,
 )
@@ -65,6 +64,10 @@ def parts_of(value: Any) -> list[Any]:
     kind = type(value)
     if is_resource(value) or is_generator(value) or isinstance(value, Iterator):
         raise Untold(kind.__qualname__)
+    if isinstance(value, threading.local):
+        return [dict(vars(value))]
+    if isinstance(value, weakref.ReferenceType):
+        return [value()]
     if isinstance(value, contextvars.ContextVar):
         return [value.name, *_value_of(value)]
     if isinstance(value, types.CodeType):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import builtins
 import collections
 import dataclasses
 import enum
-import functools
 import hashlib
 import inspect
-import random
-import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path, PurePath
@@ -20,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meshfold import _code, _libraries, _states
+from meshfold import _code, _libraries, _states, _values
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _LISTS = (list, tuple, collections.deque)
@@ -127,7 +123,7 @@ class Telling:
             if is_strict and not hasattr(value, "__dict__"):
                 raise TypeError(_not_told(type(value))) from None
             if not _states.is_resource(value) and not _states.is_reference(value):
-                self.untold[self._reading, _name(type(value))] = None
+                self.untold[self._reading, _values.name_of(type(value))] = None
             return _by_type(value)
         except Exception:
             if is_strict:
@@ -142,7 +138,7 @@ class Telling:
         if not is_strict and self._is_changed(id(value)):
             return "changed"
         if isinstance(value, type):
-            return ["library", _name(value)] if _libraries.is_of_library(value) else self._meet(value, is_strict)
+            return ["library", _values.name_of(value)] if _libraries.is_of_library(value) else self._meet(value, is_strict)
         if isinstance(value, enum.Enum):
             return [self._told(type(value), is_strict), value.name]
         if isinstance(value, types.ModuleType):
@@ -156,14 +152,14 @@ class Telling:
             return self._container(value, is_strict)
         if isinstance(value, types.FunctionType):
             return self._meet(value, is_strict)
-        inner = _functions_in(value)
+        inner = _values.functions_in(value)
         if inner is not None:
             return [type(value).__qualname__, self._told(inner, is_strict)]
         if inspect.isroutine(value) and _libraries.is_of_library(type(value)):
-            return ["library", _name(value), *self._bound_to(value, is_strict)]
+            return ["library", _values.name_of(value), *self._bound_to(value, is_strict)]
         data = self._data(value, is_strict)
         if data is None:
-            return self._library_object(value) if _is_told_by_state(value) else self._meet(value, is_strict)
+            return self._library_object(value) if _values.is_told_by_state(value) else self._meet(value, is_strict)
         return data if _libraries.is_of_library(type(value)) else [self._told(type(value), is_strict), data]
 
     def _bound_to(self, value: Any, is_strict: bool) -> list[Any]:
@@ -188,7 +184,7 @@ class Telling:
             if type(value).__module__ in _PASSING and isinstance(value, Mapping):
                 return _by_type(value)
             parts = [self._without_changed(value, part) for part in _states.parts_of(value)]
-            return [_name(type(value)), *self._told(parts, False)]
+            return [_values.name_of(type(value)), *self._told(parts, False)]
         finally:
             if is_outer:
                 self._inner = None
@@ -209,7 +205,7 @@ class Telling:
             if isinstance(value, Mapping):
                 told: Any = [[self._told(key, is_strict), self._told(entry, is_strict)] for key, entry in value.items()]
             elif isinstance(value, _SETS):
-                told = sorted((self._told(entry, is_strict) for entry in sorted(value, key=_by_name)), key=repr)
+                told = sorted((self._told(entry, is_strict) for entry in sorted(value, key=_values.by_name)), key=repr)
             elif isinstance(value, bytearray):
                 told = bytes(value)
             else:
@@ -229,9 +225,9 @@ class Telling:
             keys = {"keys": True} if hasattr(value, "is_multigraph") and value.is_multigraph() else {}
             about = [value.graph] if getattr(value, "graph", None) else []
             parts = [list(value.nodes(data=True)), list(value.edges(data=True, **keys)), *about]
-            return [_name(type(value)), self._told(parts, is_strict)]
+            return [_values.name_of(type(value)), self._told(parts, is_strict)]
         if type(value).__module__.partition(".")[0] == "pandas":
-            table = _of_pandas(value)
+            table = _values.of_pandas(value)
             if table is not None:
                 return [type(value).__qualname__, self._told(table, is_strict)]
         if isinstance(value, np.ma.MaskedArray):
@@ -243,11 +239,11 @@ class Telling:
             entries = value.tocoo()
             return self._arrays(entries.row, entries.col, entries.data, np.array(value.shape))
         if hasattr(value, "dtype") and hasattr(value, "shape"):
-            array = _array(value)
+            array = _values.array_of(value)
             if array.dtype.hasobject:
                 # The bytes of an array of objects are addresses. An object that is no array makes one of itself.
                 return [array.shape, self._told(array.tolist(), is_strict)] if array.shape else None
-            return [*_kind_of_array(value), self._arrays(array)] if _kind_of_array(value) else self._arrays(array)
+            return [*_values.kind_of_array(value), self._arrays(array)] if _values.kind_of_array(value) else self._arrays(array)
         if hasattr(value, "to_numpy"):
             names = [value.name] if isinstance(getattr(value, "name", None), str) else []
             return [repr(list(getattr(value, "columns", []))), self._told(value.to_numpy(), is_strict), *names]
@@ -276,7 +272,7 @@ class Telling:
         variables = _code.nonlocals_of(function)
         if _libraries.is_of_library(function):
             # What a decorator of a library encloses is the function of the user's, and how it was asked to change it.
-            return ["library", _name(function), [[name, self._told(value, False)] for name, (_, value) in variables.items()]]
+            return ["library", _values.name_of(function), [[name, self._told(value, False)] for name, (_, value) in variables.items()]]
         tree = _code.tree_of(function)
         names = _code.names_of(function, tree)
         if self._changed is None:
@@ -294,7 +290,7 @@ class Telling:
         set_on_it = [
             [name, self._told(value, False)]
             for name, value in sorted(vars(function).items())
-            if name != "__wrapped__" and not self._is_changed(_place(function, name))
+            if name != "__wrapped__" and not self._is_changed(_values.place_of(function, name))
         ]
         return [code, sorted(told.items(), key=lambda item: item[0]), imports, *([set_on_it] if set_on_it else [])]
 
@@ -308,7 +304,7 @@ class Telling:
         if chain[0] not in variables and (chain[0] not in module or chain[0].startswith("__")):
             return "built in" if hasattr(builtins, chain[0]) else "absent"
         _, value = variables.get(chain[0]) or (None, module[chain[0]])
-        places, value = _read((id(module), chain[0]), value, chain[1:])
+        places, value = _values.read((id(module), chain[0]), value, chain[1:])
         if any(map(self._is_changed, (*places, id(value)))):
             return ["changed", self._tried(self._statements, (chain[0], module), False)]
         before, self._reading = self._reading, chain[0]
@@ -347,8 +343,8 @@ class Telling:
             if chain in names.bound and len(chain) == 1:
                 self._changes.add((id(module), chain[0]) if cell is None else id(cell))
             elif chain in names.bound:
-                self._changes.add(_place(_read(None, value, chain[1:-1])[1], chain[-1]))
-            _, value = _read(None, value, chain[1:])
+                self._changes.add(_values.place_of(_values.read(None, value, chain[1:-1])[1], chain[-1]))
+            _, value = _values.read(None, value, chain[1:])
             if chain in names.changed and (issubclass(type(value), _CONTAINERS) or hasattr(type(value), "dtype")):
                 self._changes.add(id(value))
 
@@ -357,7 +353,7 @@ class Telling:
         members: dict[str, Any] = {}
         left_out = self._but(kind)
         for name, value in sorted(vars(kind).items()):
-            if name in left_out or not _is_written(kind, name, value):
+            if name in left_out or not _values.is_written(kind, name, value):
                 continue
             if self._changed is None and isinstance(value, types.FunctionType) and not _libraries.is_of_library(value):
                 self._set_by.append((name, kind, _code.attributes_set_by(value, _code.tree_of(value))))
@@ -385,7 +381,7 @@ class Telling:
         """The class of an object and its attributes; or its text."""
         kind = type(value)
         is_of_library = _libraries.is_of_library(kind)
-        attributes = _attributes(value)
+        attributes = _values.attributes_of(value)
         if attributes is not None:
             if not is_strict:
                 attributes = {name: each for name, each in attributes.items() if not self._is_set(value, name)}
@@ -401,43 +397,11 @@ class Telling:
 
     def _is_set(self, value: Any, name: str) -> bool:
         """Whether the code changes an attribute of an object."""
-        return self._is_changed(_place(value, name)) or any(self._is_changed(("self", id(base), name)) for base in type(value).__mro__)
-
-
-def _name(it: Any) -> str:
-    return f"{getattr(it, '__module__', None)}.{getattr(it, '__qualname__', type(it).__qualname__)}"
+        return self._is_changed(_values.place_of(value, name)) or any(self._is_changed(("self", id(base), name)) for base in type(value).__mro__)
 
 
 def _not_told(kind: type) -> str:
     return f"no digest tells a {kind.__qualname__} from others, by which runs are known: give a `version`, and another one where it changes"
-
-
-def _is_told_by_state(value: Any) -> bool:
-    """Whether an object is of a library; records have attributes of the user's, and descriptors stand for those."""
-    is_record = isinstance(value, (argparse.Namespace, types.SimpleNamespace)) or dataclasses.is_dataclass(value)
-    return _libraries.is_of_library(type(value)) and not is_record and not inspect.isdatadescriptor(value)
-
-
-def _kind_of_array(value: Any) -> list[str]:
-    """The type of an array that is more than one, such as a matrix."""
-    kind = type(value)
-    return [kind.__qualname__] if isinstance(value, np.matrix) else []
-
-
-def _of_pandas(value: Any) -> list[Any] | None:
-    """What a table, column or index of pandas is made of; None for anything else."""
-    pandas = sys.modules["pandas"]
-    if isinstance(value, pandas.DataFrame):
-        return [value.columns, value.index, [value.iloc[:, place] for place in range(value.shape[1])], value.attrs]
-    if isinstance(value, pandas.Series):
-        return [value.name, value.index, value.array, value.attrs]
-    if isinstance(value, pandas.MultiIndex):
-        return [list(value.names), value.tolist()]
-    if isinstance(value, pandas.Index):
-        return [value.name, value.array]
-    if isinstance(value, pandas.Categorical):
-        return [value.categories, value.ordered, value.codes]
-    return [str(value.dtype), value.to_numpy()] if isinstance(value, pandas.api.extensions.ExtensionArray) else None
 
 
 def _by_type(value: Any) -> list[Any]:
@@ -445,88 +409,4 @@ def _by_type(value: Any) -> list[Any]:
     within = (value, *(vars(value).values() if issubclass(type(value), type) else ()))
     codes = [_code.told_code(each.__code__) for each in within if type(each) is types.FunctionType]
     # The module of a user's class may be called otherwise tomorrow.
-    return ["some", _name(type(value)) if _libraries.is_of_library(type(value)) else type(value).__qualname__, *codes]
-
-
-def _by_name(value: Any) -> str:
-    """What the entries of a set are ordered by; their addresses differ between processes."""
-    text = getattr(value, "__qualname__", None) or repr(value)
-    return _name(type(value)) if " at 0x" in text else f"{type(value).__qualname__} {text}"
-
-
-def _functions_in(value: Any) -> Any:
-    """The functions and arguments that an object of Python's own wraps, such as a method or a property; None for anything else."""
-    if isinstance(value, (functools.partial, functools.partialmethod)):
-        return [value.func, value.args, value.keywords]
-    if isinstance(value, types.MethodType):
-        return [value.__func__, value.__self__]
-    if isinstance(value, (staticmethod, classmethod)):
-        return [value.__func__]
-    if isinstance(value, property):
-        return [value.fget, value.fset, value.fdel]
-    if isinstance(value, functools.cached_property):
-        return [value.func]
-    # Such as what `functools.lru_cache` and `jax.jit` return.
-    if callable(value) and _libraries.is_of_library(type(value)) and callable(getattr(value, "__wrapped__", None)):
-        return [value.__wrapped__]
-    return None
-
-
-def _read(place: Any, value: Any, attributes: tuple[str, ...]) -> tuple[list[Any], Any]:
-    """What `value.attributes` is, as far as modules of the user's and objects have it, and the places of all that was read for it."""
-    places = [place]
-    for name in attributes:
-        kind = type(value)
-        of = value if issubclass(kind, types.ModuleType) else kind
-        try:
-            there = vars(value)
-        except Exception:
-            break
-        is_record = issubclass(kind, (argparse.Namespace, types.SimpleNamespace))
-        is_function = issubclass(kind, types.FunctionType) and not _libraries.is_of_library(value)
-        is_closed = _libraries.is_of_library(of) and not is_record and not is_function
-        if issubclass(kind, type) or name not in there or is_closed:
-            break
-        places.append(_place(value, name))
-        value = there[name]
-    return places, value
-
-
-def _place(owner: Any, name: str) -> tuple[int, str]:
-    """The identity of an attribute."""
-    return (id(vars(owner)) if issubclass(type(owner), types.ModuleType) else id(owner), name)
-
-
-def _array(value: Any) -> NDArray[Any]:
-    tensor = value.detach().cpu() if hasattr(value, "detach") else value
-    try:
-        return np.asarray(tensor)
-    except TypeError:
-        # NumPy lacks some types, such as bfloat16 of PyTorch and keys of JAX.
-        return np.asarray(tensor.double() if hasattr(tensor, "double") else repr(tensor))
-
-
-def _is_written(kind: type, name: str, value: Any) -> bool:
-    """Whether a user wrote an attribute of a class; Python makes others."""
-    if name in ("_abc_impl", "__annotate__", "__annotate_func__"):
-        return False
-    is_made = issubclass(kind, enum.Enum) or hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
-    function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-    if isinstance(function, types.FunctionType):
-        return not (is_made and (_libraries.is_of_library(function) or function.__code__.co_filename == "<string>"))
-    if issubclass(kind, enum.Enum) and (name in kind.__members__ or name.startswith("_")):
-        return False
-    return isinstance(value, property) or not name.startswith("__")
-
-
-def _attributes(value: Any) -> dict[str, Any] | None:
-    """The attributes of an object; None if it has no place for them, or if they do not tell it."""
-    if isinstance(value, random.Random):
-        return None
-    if dataclasses.is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if hasattr(value, each.name)}
-    slots = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
-    names = [name for each in slots for name in ([each] if isinstance(each, str) else each) if name not in ("__dict__", "__weakref__")]
-    found = {name: getattr(value, name) for name in names if hasattr(value, name)}
-    within = getattr(value, "__dict__", None)
-    return {**found, **within} if within is not None else found or None
+    return ["some", _values.name_of(type(value)) if _libraries.is_of_library(type(value)) else type(value).__qualname__, *codes]

@@ -1,0 +1,46 @@
+"""Chooses runs by their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from meshfold._comparison import text
+
+
+def chosen(configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[int]:
+    """The places of the configurations that have these values of settings.
+
+    Raises:
+        ValueError: if none of them has a setting of such a name.
+    """
+    for name in settings:
+        if configs and not any(list(_values(config, name)) for config in configs):
+            raise ValueError(f"only: no run has a setting `{name}`: give its dotted path, such as `algorithm.dsgd.learning_rate`, or the end of it")
+    return [place for place, config in enumerate(configs) if all(_has(config, name, wanted) for name, wanted in settings.items())]
+
+
+def _has(config: Mapping[str, Any], name: str, wanted: Any) -> bool:
+    values = list(wanted) if isinstance(wanted, (list, tuple, set, range)) else [wanted]
+    return any(_is(found, value) for found in _values(config, name) for value in values)
+
+
+def _values(config: Any, name: str, path: str = "") -> Iterator[Any]:
+    """The values at all paths that are `name`, or end so."""
+    if not isinstance(config, Mapping):
+        return
+    for key, value in config.items():
+        inner = f"{path}.{key}" if path else str(key)
+        if inner == name or inner.endswith(f".{name}"):
+            yield value
+        yield from _values(value, name, inner)
+
+
+def _is(found: Any, value: Any) -> bool:
+    """Whether a setting has a value: the same, the same text, or the name of a part or a method that has settings of its own."""
+    if isinstance(found, Mapping) and isinstance(value, str):
+        ((kind, about), *others) = [*found.items()] or [("", None)]
+        name = about.get("name") if kind == "own" and isinstance(about, Mapping) else kind
+        return not others and name == value
+    is_number = all(isinstance(each, (int, float)) and not isinstance(each, bool) for each in (found, value))
+    return bool(found == value) if is_number or isinstance(found, Mapping) else text(found) == text(value)
