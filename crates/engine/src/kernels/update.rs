@@ -128,7 +128,7 @@ impl MomentumStep {
     const FRESH: u8 = 1;
     const NESTEROV: u8 = 2;
 
-    /// A velocity that is `fresh` is taken as zero and not read. The step is Nesterov's or that of a heavy ball.
+    /// A velocity that is `fresh` is taken as zero, whatever is in its memory. The step is Nesterov's or that of a heavy ball.
     pub(crate) fn new(fresh: bool, nesterov: bool) -> Self {
         Self((u8::from(fresh) * Self::FRESH) | (u8::from(nesterov) * Self::NESTEROV))
     }
@@ -291,7 +291,7 @@ impl Update for Plain<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Moving<S: Simd> {
     weights: S::f32s,
-    /// Zero where it is fresh.
+    /// Of no meaning where it is fresh.
     velocity: S::f32s,
 }
 
@@ -329,14 +329,10 @@ impl Update for HeavyBallUpdate<'_> {
     ) -> Moving<S> {
         // SAFETY: the caller's promise.
         unsafe {
-            let velocity = if self.kind.is_fresh() {
-                simd.splat_f32s(0.0)
-            } else {
-                load(simd, self.velocity.as_ptr().add(offset), mask)
-            };
             Moving {
                 weights: load(simd, self.weights.as_ptr().add(offset), mask),
-                velocity,
+                // Not asking whether it is fresh saves a branch for each vector.
+                velocity: load(simd, self.velocity.as_ptr().add(offset), mask),
             }
         }
     }
