@@ -108,7 +108,7 @@ pub enum PlotError {
     },
     /// The spread of the clients is asked for around means at one place.
     #[error(
-        "--band {band}: bars and points over a setting show how the runs spread, not the clients; needed interval, sd, se or none"
+        "--band {band}: --bars and points over a setting show how the runs spread, not the clients; needed interval, sd, se or none"
     )]
     Band {
         /// What was asked for.

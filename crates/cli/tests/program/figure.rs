@@ -105,7 +105,7 @@ fn every_axis_and_band_draws_each_setting() {
     let line = "figure runs/first --by seed --over topology --only topology=ring -o one.svg";
     let said = sandbox.says(line).ended_with(0);
     assert!(
-        said.err.contains("a curve of one topology has no interval"),
+        said.err.contains("a curve of one topology has no spread"),
         "{}",
         said.err
     );

@@ -144,3 +144,99 @@ fn runs_that_end_before_the_place_or_are_not_there_are_named() {
     let uneven = "complete: the values of learning_rate do not have the same number of runs over seed (0.01: 2, 0.2: 3)";
     assert!(less.contains(uneven), "{less}");
 }
+
+#[test]
+fn what_it_takes_to_reach_a_target_is_a_figure_as_others_are() {
+    let (sandbox, records) = finished();
+    let best = seeds(&records, [1, 1], "test_accuracy")
+        .into_iter()
+        .fold(0.0, f64::max);
+    let line = "table runs/tiny --by topology,learning_rate --format json";
+    let reached = sandbox
+        .says(&format!("{line} --at target={best}"))
+        .ended_with(0)
+        .json();
+    let costs = format!("{line} --metric rounds_to={best},bytes_to={best}");
+    let costs = sandbox.says(&costs).ended_with(0);
+    assert!(
+        costs.err.contains("never reached a test accuracy of"),
+        "{}",
+        costs.err
+    );
+    let of = |row: &Value, name: &str| row[name].as_f64();
+    let mut some = 0;
+    for (target, cost) in reached.iter().zip(costs.json()) {
+        let names = [
+            ("reached", format!("rounds_to={best}_n")),
+            ("rounds_mean", format!("rounds_to={best}_mean")),
+            ("bytes_mean", format!("bytes_to={best}_mean")),
+        ];
+        for (known, name) in names {
+            let known = of(target, known);
+            assert_eq!(
+                known.filter(|value| *value > 0.0),
+                of(&cost, &name).filter(|value| *value > 0.0),
+                "{name}"
+            );
+            some += usize::from(known.is_some_and(|value| value > 0.0));
+        }
+    }
+    assert!(some > 0);
+    let across = format!(
+        "table runs/tiny --by topology,learning_rate --across learning_rate --metric rounds_to={best}"
+    );
+    assert!(
+        sandbox
+            .says(&across)
+            .ended_with(0)
+            .out
+            .contains("learning_rate=0.2")
+    );
+    let bars = format!(
+        "figure runs/tiny --by topology,learning_rate --bars --y bytes_to={best} -o bars.svg"
+    );
+    sandbox.says(&bars).ended_with(0);
+    assert!(sandbox.read("bars.svg").contains("% test accuracy"));
+    for (metric, word) in [
+        ("rounds_to=90", "as a fraction"),
+        ("rounds_to=1", "no run has reached"),
+    ] {
+        let line = format!("table runs/tiny --by topology,learning_rate --metric {metric}");
+        sandbox.says(&line).complained_of(&[metric, word]);
+    }
+    let line = format!(
+        "table runs/tiny --by topology,learning_rate --metric rounds_to={best} --at round=1"
+    );
+    sandbox.says(&line).complained_of(&["--at round=1"]);
+}
+
+#[test]
+fn what_stands_behind_a_mean_is_chosen() {
+    let (sandbox, records) = finished();
+    let values = seeds(&records, [0, 0], "test_accuracy");
+    let mean = values.iter().sum::<f64>() / 3.0;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let sd = (squares / 2.0).sqrt();
+    let line = "table runs/tiny --by topology,learning_rate --spread";
+    for (spread, half, words) in [
+        ("sd", sd, "the standard deviation"),
+        ("se", sd / 3.0f64.sqrt(), "the standard error"),
+    ] {
+        let said = sandbox.says(&format!("{line} {spread}")).ended_with(0).out;
+        let cell = format!("{:.2} ± {:.2} %", 100.0 * mean, 100.0 * half);
+        assert!(
+            said.contains(&cell) && said.contains(words),
+            "{cell}: {said}"
+        );
+        assert!(!said.contains("      sd "), "{said}");
+    }
+    let bars = "figure runs/tiny --by topology,learning_rate --bars --band";
+    let drawn = |band: &str| {
+        sandbox
+            .says(&format!("{bars} {band} -o bars.svg"))
+            .ended_with(0);
+        sandbox.read("bars.svg")
+    };
+    assert_ne!(drawn("sd"), drawn("se"));
+    assert!(!drawn("none").contains("stroke-width=\"0.8\""));
+}

@@ -75,6 +75,29 @@ fn names_go_from_the_table_to_the_results() {
 }
 
 #[test]
+fn copies_under_another_name_count_once_and_other_data_are_refused() {
+    let sandbox = sandbox();
+    sandbox.says("run birds.yaml -q").ended_with(0);
+    let yaml = sandbox.read("birds.yaml");
+    sandbox.write("copy.yaml", &yaml.replace("name: birds", "name: copy"));
+    sandbox.says("run copy.yaml -q").ended_with(0);
+    let both = sandbox.says("table runs/birds runs/copy").ended_with(0);
+    assert!(both.err.contains("which counts once"), "{}", both.err);
+    assert_eq!(both.out, sandbox.says("table runs/birds").ended_with(0).out);
+    let first = sandbox.read("birds.csv");
+    sandbox.write("birds.csv", &first.replace("0.5,", "9.25,"));
+    sandbox.says("run copy.yaml --again -q").ended_with(0);
+    for line in [
+        "table runs/birds runs/copy",
+        "figure runs/copy runs/birds -o a.svg",
+    ] {
+        sandbox
+            .says(line)
+            .complained_of(&["two runs of seed 1 on different data"]);
+    }
+}
+
+#[test]
 fn runs_on_a_file_that_was_replaced_are_not_taken_for_repetitions() {
     let sandbox = sandbox();
     sandbox.says("run birds.yaml -q").ended_with(0);

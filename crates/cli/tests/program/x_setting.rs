@@ -224,7 +224,7 @@ fn what_cannot_be_drawn_over_a_setting_is_refused() {
         ),
         (
             format!("{rates} --band range"),
-            ["--band range", "needed interval or none"],
+            ["--band range", "needed interval, sd, se or none"],
         ),
         (
             format!("{rates} --x-limits 3,4"),
