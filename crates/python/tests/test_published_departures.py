@@ -15,7 +15,7 @@ LEFT = [client for client in range(CLIENTS) if client != GONE]
 
 #: Methods, with the keys by which they come close in some hundred rounds.
 METHODS: dict[str, dict[str, Any]] = {
-    "beer": {"compression": "none", "gamma": 0.4},
+    "beer": {"compression": "none", "gamma": 1.0},
     "dsgt_hb": {"beta": 0.3},
     "gt_hsgd": {"beta": 1.0},
     "k_gt": {},

@@ -279,7 +279,11 @@ def test_a_key_for_steps_that_is_not_used_is_told(experiment: Experiment) -> Non
     ACTS.append(one)
     try:
         told = warned(with_algorithm(experiment, "acting", local={"steps": 5}, momentum=0.5))
-        assert told == ["algorithm.own.local is not used: the method `acting` gives round.train its `steps`"]
+        unused, idle = told
+        assert unused == "algorithm.own.local is not used: the method `acting` gives round.train its `steps`"
+        assert idle.startswith("algorithm.own.momentum has no effect: the method `acting` begins it anew in each call of round.train")
+        kept = warned(with_algorithm(experiment, "acting", local={"steps": 5}, momentum=0.5, nesterov=True))
+        assert kept == [unused], "the step is larger"
     finally:
         ACTS.pop()
 
@@ -493,3 +497,64 @@ def test_layers_that_do_not_exist_are_told(experiment: Experiment) -> None:
                 round.train(models, layers=wrong)  # type: ignore[arg-type]
 
     act(experiment, do)
+
+
+class Averaging(mf.Method):
+    """Replaces models by averages of its own making."""
+
+    way: str = "mix"
+
+    def start(self, models: mf.Stack) -> None:
+        self.velocity = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models, velocity=self.velocity)
+        count = round.clients
+        if self.way == "own matrix":
+            models.mix(np.eye(count))
+        elif self.way == "one way":
+            round.send(models, edges=round.edges)
+        elif self.way == "both ways":
+            round.send(models, edges=np.concatenate([round.edges, round.edges[:, ::-1]]))
+        elif self.way == "all rows":
+            round.send(models)
+            models.set(np.repeat(models.mean().numpy(), count, axis=0))
+
+
+@pytest.mark.parametrize(
+    ("way", "words"),
+    [
+        ("own matrix", "mixes models and never calls round.send"),
+        ("one way", "calls round.send(edges=round.edges) on an undirected overlay"),
+        ("both ways", None),
+    ],
+)
+def test_messages_that_are_not_counted_are_told(experiment: Experiment, way: str, words: str | None) -> None:
+    told = warned(with_algorithm(experiment, "averaging", way=way, momentum=0.9))
+    assert told == [] if words is None else len(told) == 1 and words in told[0]
+
+
+def test_models_of_absent_clients_that_change_are_told(experiment: Experiment) -> None:
+    failures = [{"clients": {"list": [0]}, "from_round": 2}]
+    described = with_algorithm(experiment, "averaging", way="all rows")
+    assert warned(described) == []
+    (told,) = warned(described, name="failing", failures=failures)
+    assert told.startswith("the method `averaging` changes models of clients that take no part in a round")
+
+
+class Leaving(mf.Method):
+    """Records who is gone, and takes the models as an array."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.send(bytes=0)
+        round.record("gone", float(round.gone.sum()))
+        assert (np.asarray(models) == models.numpy()).all()
+        assert np.stack([models, models]).shape == (2, *models.shape)
+        assert np.asarray(models, dtype=np.float64).dtype == np.float64
+
+
+def test_who_is_gone_for_good_is_known(experiment: Experiment) -> None:
+    failures = [{"clients": {"list": [0]}, "from_round": 2}, {"clients": {"list": [1]}, "from_round": 1, "until_round": 3}]
+    base = with_algorithm(experiment, "leaving")
+    (run,) = mf.run({**base, "evaluate": {"every": 1}, "rounds": 3, "failures": failures}, progress=False)
+    assert [record["own"]["gone"] if "own" in record else None for record in records(run.folder)][1:] == [0.0, 1.0, 1.0]

@@ -320,7 +320,7 @@ impl Algorithm for PyMethodState {
         );
         let uses = Arc::clone(&self.uses);
         let absent = match self.keeps_rows && !uses.moved.is_noted() {
-            true => AbsentRows::of(models, round.alive)?,
+            true => AbsentRows::of(models, round)?,
             false => None,
         };
         round::lend(round, &training, &uses, || {

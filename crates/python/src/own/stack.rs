@@ -268,7 +268,12 @@ impl PyStack {
         let weights = mixing::read(mixing, slf.stack()?.rows())?;
         let (py, stack) = (slf.py(), slf.stack_mut()?);
         py.detach(|| stack.mix(&weights).map_err(engine))?;
-        in_progress(|lent| lent.uses.mixed.note());
+        in_progress(|lent| {
+            let overlay = lent.round.overlay;
+            if overlay.is_some_and(|overlay| overlay.edge_count() > 0) {
+                lent.uses.mixed.note();
+            }
+        });
         Ok(slf)
     }
 
