@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 if TYPE_CHECKING:
     import pandas
@@ -194,6 +194,8 @@ class Stack:
         It is that of a sample, the root of a sum of squares over `n - 1`, and 0 for a single edge. Arguments and errors are those of
         `trimmed_means`.
         """
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """The rows, as `numpy()` has them: NumPy takes a stack for them."""
     def numpy(self, padded: bool = False) -> NDArray[np.float32]:
         """All rows as they are now, `[R, P]`, in an array that cannot be written to.
 
