@@ -123,6 +123,8 @@ mod tests {
             run("dsgd", 2, [0.1, 0.5, 0.9]),
             run("fedavg", 1, [0.1, 0.9, 0.5]),
             run("fedavg", 2, [0.1, 0.2, 0.3]),
+            run("alone", 1, [0.1, 0.2, 0.3]),
+            run("alone", 2, [0.1, 0.2, 0.4]),
         ];
         let request = Request {
             by: vec!["algorithm".to_owned()],
@@ -131,8 +133,7 @@ mod tests {
             ..Request::over_seeds()
         };
         let table = Table::about(runs, request).unwrap();
-        let means: Vec<(usize, f64, f64)> = table
-            .rows
+        let means: Vec<(usize, f64, f64)> = table.rows[..2]
             .iter()
             .map(|row| {
                 let Outcome::Figure(Some(rounds)) = row.outcome else {
@@ -142,11 +143,13 @@ mod tests {
             })
             .collect();
         assert_eq!(means, [(2, 15.0, 15_000.0), (1, 10.0, 10_000.0)]);
+        assert!(matches!(table.rows[2].outcome, Outcome::Figure(None)));
         assert_eq!(
             table.notes,
             [
                 "fedavg: seed 2 never reached a test accuracy of 0.8; the means are those of the runs that reached it, and the others would \
-                 have taken longer"
+                 have taken longer",
+                "alone: no run reached a test accuracy of 0.8"
             ]
         );
     }

@@ -255,32 +255,50 @@ fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
     groups.iter().filter_map(say).collect()
 }
 
-/// The finished runs that never reached the target, of rows in which others did.
+/// The finished runs that never reached a target. Where a column says how many did, only those of rows in which some did.
 fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
-    let cost = request
-        .figures()
-        .find_map(|figure| CostFigure::parse(figure));
-    let (metric, target, what) = match (&request.at, cost) {
-        (At::Target(target), _) => (request.metric.as_str(), *target, request.at.to_string()),
-        (_, Some(CostFigure { target, .. })) => {
-            (OF, target, format!("a test accuracy of {target}"))
-        }
-        _ => return Vec::new(),
+    if let At::Target(target) = request.at {
+        let what = request.at.to_string();
+        return short_of(groups, over, (&request.metric, target), &what, false);
+    }
+    let costs = request.figures();
+    let costs = costs.filter_map(|figure| CostFigure::parse(figure));
+    let mut targets: Vec<f64> = costs.map(|cost| cost.target).collect();
+    targets.sort_by(f64::total_cmp);
+    targets.dedup();
+    let say = |target: f64| {
+        let what = format!("a test accuracy of {target}");
+        short_of(groups, over, (OF, target), &what, true)
     };
+    targets.into_iter().flat_map(say).collect()
+}
+
+/// The finished runs in which the figure never reached a `target`, called `what`. Rows in which none did are among them if `even_all`.
+fn short_of(
+    groups: &[Group<'_>],
+    over: &Name,
+    (metric, target): (&str, f64),
+    what: &str,
+    even_all: bool,
+) -> Vec<OfRow> {
+    let is_there = |run: &&&Judged| run.reaching(metric, target).is_some();
+    let never = |run: &&&Judged| run.is_finished && !is_there(run);
     let say = |group: &Group<'_>| {
-        let is_there = |run: &&&Judged| run.reaching(metric, target).is_some();
-        let never = |run: &&&Judged| run.is_finished && !is_there(run);
         let missed = group.runs.iter().filter(never);
         let missed: Vec<String> = missed.map(|run| over.text(&run.fields)).collect();
         let has_mean = group.runs.iter().any(|run| is_there(&run));
-        (has_mean && !missed.is_empty()).then(|| OfRow {
-            row: group.name(),
-            what: format!(
-                "{} {} never reached {}; the means are those of the runs that reached it, and the others would have taken longer",
+        let what = match has_mean {
+            true => format!(
+                "{} {} never reached {what}; the means are those of the runs that reached it, and the others would have taken longer",
                 over.written,
-                missed.join(", "),
-                what
+                missed.join(", ")
             ),
+            false => format!("no run reached {what}"),
+        };
+        let is_told = !missed.is_empty() && (has_mean || even_all);
+        is_told.then(|| OfRow {
+            row: group.name(),
+            what,
         })
     };
     groups.iter().filter_map(say).collect()
