@@ -4,8 +4,10 @@ use crate::axis::{Range, Scale};
 use crate::drawing::{Area, Frame, Shape};
 use crate::error_bar::ErrorBar;
 use crate::figure::{Bar, Figure, Point};
+use crate::font;
 use crate::layout::{INK, Ranges, frame_place};
 use crate::legend::lines;
+use crate::panels::LINE;
 
 /// How wide the ends of an error bar are, as a share of the bar.
 const ENDS: f64 = 0.3;
@@ -34,11 +36,30 @@ impl Figure {
         }
     }
 
-    /// How many lines the labels of the horizontal axis have in a panel of `width` points.
-    pub(crate) fn most_label_lines(&self, width: f64) -> usize {
+    /// Whether names are written from below to above, as in a panel of `width` points a number or a word would be broken otherwise.
+    pub(crate) fn are_labels_turned(&self, width: f64) -> bool {
+        let count = self.x.names.len() as f64;
+        let share = width / count / self.font_size - BETWEEN_NAMES;
+        let is_broken = |name: &String| {
+            let is_number = name.parse::<f64>().is_ok();
+            let mut parts = name.split_inclusive([' ', '_', '-']);
+            match is_number {
+                true => font::width(name) > share,
+                false => parts.any(|part| font::width(part.trim_end()) > share),
+            }
+        };
+        self.x.names.iter().any(is_broken)
+    }
+
+    /// How much higher than a line the labels of the horizontal axis are in a panel of `width` points, in heights of letters.
+    pub(crate) fn more_than_a_line(&self, width: f64) -> f64 {
         let names = self.x.names.iter();
+        if self.are_labels_turned(width) {
+            let lengths = names.map(|name| font::width(name));
+            return (lengths.fold(0.0, f64::max) - 1.0).max(0.0);
+        }
         let counts = names.map(|name| self.label_lines(name, width).len());
-        counts.max().unwrap_or(1)
+        LINE * (counts.max().unwrap_or(1) - 1) as f64
     }
 
     /// A bar from 0, or from the lower end of a logarithmic axis, and its error bar.

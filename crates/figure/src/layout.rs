@@ -193,12 +193,12 @@ impl Figure {
         let left = EDGE + 1.5 * size + y_labels + 2.0 * TICK;
         let right = page.width - EDGE - (0.5 * x_labels).max(2.0);
         let one = width_of_one(right - left, columns, x_labels, size);
-        let more_lines = (self.most_label_lines(one) - 1) as f64;
+        let more = self.more_than_a_line(one);
         Frame {
             left,
             top: EDGE + 0.5 * size,
             right,
-            bottom: page.height - EDGE - below - (2.6 + more_lines * LINE) * size - 2.0 * TICK,
+            bottom: page.height - EDGE - below - (2.6 + more) * size - 2.0 * TICK,
         }
     }
 
@@ -287,6 +287,16 @@ impl Figure {
                 y: frame.bottom + down,
             });
             shapes.push(rule([from, to], INK, FRAME));
+            if self.are_labels_turned(frame.width()) {
+                let end = Place {
+                    x: x + 0.35 * size,
+                    y: frame.bottom + 2.0 * TICK,
+                };
+                if cell.is_lowest {
+                    shapes.push(self.text(tick.label, end, Anchor::End, true));
+                }
+                continue;
+            }
             let lines = self.label_lines(&tick.label, frame.width());
             for (below, line) in lines.into_iter().enumerate().filter(|_| cell.is_lowest) {
                 let y = label.y + below as f64 * LINE * size;
@@ -316,13 +326,10 @@ impl Figure {
         let size = self.font_size;
         let [columns, _] = self.columns_and_rows();
         let one = width_of_one(area.width(), columns, 0.0, size);
-        let more_lines = match self.x.names.is_empty() {
-            true => 0.0,
-            false => (self.most_label_lines(one) - 1) as f64,
-        };
+        let more = self.more_than_a_line(one);
         let below = Place {
             x: 0.5 * (area.left + area.right),
-            y: area.bottom + 2.0 * TICK + (2.1 + more_lines * LINE) * size,
+            y: area.bottom + 2.0 * TICK + (2.1 + more) * size,
         };
         let beside = Place {
             x: EDGE + 0.8 * size,

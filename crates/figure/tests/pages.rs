@@ -325,6 +325,37 @@ fn marked_points_have_error_bars_and_their_values_below_the_axis() {
     assert_eq!(middles(&figure.svg())[..2], ["0.5", "1"]);
 }
 
+#[test]
+fn names_that_would_be_broken_within_a_word_are_turned() {
+    let labels = |names: &[&str], width: f64| -> (usize, f64) {
+        let mut figure = with_bars(width);
+        figure.x.names = words(names);
+        let svg = figure.svg();
+        expect_on_page(&figure, names[0]);
+        let turned = svg.matches("rotate(-90").count();
+        let page = numbers(&svg, "polygon", "points");
+        (turned, page[5])
+    };
+    let short = ["ring", "star", "complete"];
+    assert_eq!(labels(&short, 85.0).0, 1, "the title of the vertical axis");
+    let rates = ["0.00001", "0.00002", "0.00005"];
+    assert_eq!(labels(&rates, 85.0).0, 1, "they have room");
+    let (turned, height) = labels(&rates, 40.0);
+    assert_eq!(turned, 4);
+    assert_eq!(
+        labels(&["share=0.25 policy=isolate", "b_c", "d"], 85.0).0,
+        1
+    );
+    // Long names take their room from the frame, or the page grows.
+    assert!(
+        labels(
+            &["a-very-very-longwordwithoutanyspace_at_all_in_it", "b", "c"],
+            40.0
+        )
+        .1 > height
+    );
+}
+
 /// The first corners of the polygons of an SVG but the page.
 fn first_corners(svg: &str) -> Vec<[f64; 2]> {
     let polygons = svg.split("<polygon").skip(2);
