@@ -13,7 +13,7 @@ use crate::blocked::steps::step::RowTrainer;
 use crate::blocked::steps::terms::Terms;
 use crate::cpu::Cpu;
 use crate::error::EngineError;
-use crate::kernels::{HeavyBallUpdate, MomentumStep};
+use crate::kernels::{HeavyBallUpdate, MomentumKind};
 use crate::network::Network;
 use crate::processor::host_rows::HostRows;
 use crate::training::batches::{Batches, StepPlan};
@@ -268,7 +268,7 @@ impl Batched {
                 rate: step.rate,
                 momentum: stepper.sgd.momentum,
                 decay: stepper.sgd.weight_decay,
-                kind: MomentumStep::new(fresh, stepper.sgd.nesterov),
+                kind: MomentumKind::new(fresh, stepper.sgd.nesterov),
             };
             stepper.apply(ball, terms.of_row(step.row, width), gradient);
             Ok(())

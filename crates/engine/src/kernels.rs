@@ -60,4 +60,4 @@ pub(crate) use softmax::{BatchScore, MODELS, cross_entropy, cross_entropy_of_mod
 pub(crate) use squared_error::squared_error;
 pub(crate) use start::SumStart;
 pub(crate) use step_ahead::{NextProduct, StepAhead};
-pub(crate) use update::{HeavyBallUpdate, MomentumStep, Moves, Plain, Store, Update};
+pub(crate) use update::{HeavyBallUpdate, MomentumKind, Moves, Plain, Store, Update};

@@ -176,7 +176,7 @@ impl<U: Update> Outer<'_, U> {
 mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
-    use crate::kernels::{HeavyBallUpdate, Instructions, MomentumStep, Plain, Store};
+    use crate::kernels::{HeavyBallUpdate, Instructions, MomentumKind, Plain, Store};
     use crate::network::precision::Precision;
 
     fn expected(x: &[f32], d: &[f32], rows: usize, inner: usize, columns: usize) -> Vec<f64> {
@@ -247,7 +247,7 @@ mod tests {
                         rate,
                         momentum,
                         decay,
-                        kind: MomentumStep::new(fresh, nesterov),
+                        kind: MomentumKind::new(fresh, nesterov),
                     };
                     set.multiply(Precision::F32, product(x, d, sizes, step));
                     for at in 0..g.len() {

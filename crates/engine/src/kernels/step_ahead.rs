@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
     use crate::kernels::{
-        Affine, HeavyBallUpdate, Instructions, MomentumStep, Packing, PairColumns, PairRows,
+        Affine, HeavyBallUpdate, Instructions, MomentumKind, Packing, PairColumns, PairRows,
         SumStart,
     };
     use crate::network::precision::Precision;
@@ -293,7 +293,7 @@ mod tests {
         [x, d]: [&'a [f32]; 2],
         [batch, inner, columns]: [usize; 3],
         [weights, velocity]: [&'a mut [f32]; 2],
-        kind: MomentumStep,
+        kind: MomentumKind,
     ) -> Outer<'a, HeavyBallUpdate<'a>> {
         Outer {
             x,
@@ -352,7 +352,7 @@ mod tests {
             let sets = Instructions::every().into_iter();
             let sets = sets.filter(|set| set.in_tiles(Precision::Bf16));
             for (set, nesterov) in sets.flat_map(|set| [(set, false), (set, true)]) {
-                let kind = MomentumStep::new(false, nesterov);
+                let kind = MomentumKind::new(false, nesterov);
                 let (factors, sizes) = ([&x_pairs[..], &d_pairs], [batch, inner, columns]);
                 let (mut weights, mut velocity) = (w.clone(), v.clone());
                 let apart = gradient(factors, sizes, [&mut weights, &mut velocity], kind);

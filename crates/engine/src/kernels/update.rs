@@ -116,15 +116,15 @@ pub(crate) struct HeavyBallUpdate<'a> {
     pub(crate) rate: f32,
     pub(crate) momentum: f32,
     pub(crate) decay: f32,
-    pub(crate) kind: MomentumStep,
+    pub(crate) kind: MomentumKind,
 }
 
 /// Where the velocity of a step comes from and where the step goes. Both are in one byte, so that the innermost loops tell the usual step
 /// from the others by one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MomentumStep(u8);
+pub(crate) struct MomentumKind(u8);
 
-impl MomentumStep {
+impl MomentumKind {
     const FRESH: u8 = 1;
     const NESTEROV: u8 = 2;
 

@@ -2,7 +2,7 @@
 
 use crate::cpu::Cpu;
 use crate::kernels::{
-    ColumnSubset, HeavyBallUpdate, MANY_ROWS, MomentumStep, Moves, NextProduct, Outer, OuterBlocks,
+    ColumnSubset, HeavyBallUpdate, MANY_ROWS, MomentumKind, Moves, NextProduct, Outer, OuterBlocks,
     Plain, StepAhead, Store, Update,
 };
 use crate::network::precision::Precision;
@@ -24,7 +24,7 @@ pub(crate) enum Sink<'a> {
         rate: f32,
         momentum: f32,
         decay: f32,
-        kind: MomentumStep,
+        kind: MomentumKind,
     },
     /// Into a buffer, added to what it holds if `add`.
     Gradient {

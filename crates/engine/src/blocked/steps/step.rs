@@ -5,7 +5,7 @@ use super::terms::{AnchorTerm, GradientTerms};
 use crate::blocked::pass::scratch::Scratch;
 use crate::blocked::pass::sink::Sink;
 use crate::error::EngineError;
-use crate::kernels::{HeavyBallUpdate, MomentumStep, norm};
+use crate::kernels::{HeavyBallUpdate, MomentumKind, norm};
 use crate::training::batches::Batches;
 use crate::training::tally::LossSum;
 use crate::training::trained_layers::TrainedLayers;
@@ -53,7 +53,7 @@ impl RowTrainer<'_> {
             let count = scratch.indices.len();
             next = batches.next(&mut scratch.next.0);
             let (rate, momentum, decay) = (plan.rate, self.sgd.momentum, self.sgd.weight_decay);
-            let kind = MomentumStep::new(fresh, self.sgd.nesterov);
+            let kind = MomentumKind::new(fresh, self.sgd.nesterov);
             let dropout = plan.dropout(self.gradients.passes.network);
             let dropout = dropout.as_ref();
             let loss = if fused && count <= self.gradients.passes.stages.piece {
@@ -229,7 +229,7 @@ impl RowTrainer<'_> {
 
 /// Moves the velocity by the gradient `g`, and turns `g` into what the weights go along: the velocity, or Nesterov's `g + momentum · v`.
 #[inline(always)]
-fn add_momentum(g: &mut [f32], velocity: &mut [f32], momentum: f32, kind: MomentumStep) {
+fn add_momentum(g: &mut [f32], velocity: &mut [f32], momentum: f32, kind: MomentumKind) {
     if !kind.is_nesterov() {
         if !kind.is_fresh() {
             for (g, v) in g.iter_mut().zip(&*velocity) {

@@ -28,7 +28,7 @@ fn sgd_kernel<N: Size>(
     #[comptime] clipped: bool,
     #[comptime] corrected: bool,
     #[comptime] anchored: bool,
-    #[comptime] kind: MomentumStep,
+    #[comptime] kind: MomentumVariant,
 ) {
     let row = ABSOLUTE_POS / columns;
     if row >= slot.rows {
@@ -67,7 +67,7 @@ pub(crate) fn advance<N: Size>(
     step: Vector<f32, N>,
     rate: f32,
     momentum: f32,
-    #[comptime] kind: MomentumStep,
+    #[comptime] kind: MomentumVariant,
 ) {
     let mut velocity = step;
     if comptime!(kind.from == MomentumFrom::Velocity) {
@@ -86,7 +86,7 @@ pub(crate) fn advance<N: Size>(
 
 /// What a step does with the velocity; kernels are compiled for each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct MomentumStep {
+pub(crate) struct MomentumVariant {
     pub(crate) from: MomentumFrom,
     /// Whether the step is Nesterov's.
     pub(crate) nesterov: bool,
@@ -131,7 +131,7 @@ pub(crate) struct SgdUpdate<'a> {
     pub(crate) scales: Option<&'a CubeTensor>,
     pub(crate) correction: Option<&'a CubeTensor>,
     pub(crate) anchor: Option<(&'a CubeTensor, f32)>,
-    pub(crate) kind: MomentumStep,
+    pub(crate) kind: MomentumVariant,
 }
 
 impl SgdUpdate<'_> {
@@ -206,18 +206,18 @@ pub(crate) mod tests {
         clipped: bool,
         corrected: bool,
         anchored: bool,
-        kind: MomentumStep,
+        kind: MomentumVariant,
     }
 
     /// All kinds of steps.
-    pub(crate) fn kinds() -> impl Iterator<Item = MomentumStep> {
+    pub(crate) fn kinds() -> impl Iterator<Item = MomentumVariant> {
         let of = |nesterov| {
             let from = [
                 MomentumFrom::Nothing,
                 MomentumFrom::Zero,
                 MomentumFrom::Velocity,
             ];
-            from.map(|from| MomentumStep { from, nesterov })
+            from.map(|from| MomentumVariant { from, nesterov })
         };
         // Without momentum there is no step of Nesterov's.
         of(false).into_iter().chain(of(true).into_iter().skip(1))

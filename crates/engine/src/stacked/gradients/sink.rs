@@ -1,7 +1,7 @@
 //! Where the gradient of a layer goes: into the arena of gradients; or, if it is complete and nothing else acts on it,
 //! directly into velocity and weights while it is in registers.
 
-use super::sgd::{MomentumFrom, MomentumStep, SgdUpdate, SteppedArenas, advance};
+use super::sgd::{MomentumFrom, MomentumVariant, SgdUpdate, SteppedArenas, advance};
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
 use burn_cubecl::tensor::CubeTensor;
@@ -16,12 +16,12 @@ pub(crate) enum GradientAction {
     /// Adds it to what is there.
     Add,
     /// Steps along it.
-    Step(MomentumStep),
+    Step(MomentumVariant),
 }
 
 impl GradientAction {
     /// The kind of step, if the action is one.
-    pub(crate) fn step(self) -> Option<MomentumStep> {
+    pub(crate) fn step(self) -> Option<MomentumVariant> {
         match self {
             Self::Step(kind) => Some(kind),
             Self::Write | Self::Add => None,
@@ -29,7 +29,7 @@ impl GradientAction {
     }
 
     /// The kind of step of an action that is one.
-    fn expect_step(self) -> MomentumStep {
+    fn expect_step(self) -> MomentumVariant {
         self.step().expect("the action is a step")
     }
 }
@@ -151,7 +151,7 @@ pub(crate) fn store_or_step_all<N: Size>(
 pub(crate) struct StepRule {
     pub(crate) momentum: f32,
     pub(crate) decay: f32,
-    pub(crate) kind: MomentumStep,
+    pub(crate) kind: MomentumVariant,
 }
 
 /// A sink for the gradients of all layers. Arenas are `[R, width]`.

@@ -10,7 +10,7 @@ use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
-use crate::stacked::gradients::sgd::{MomentumFrom, MomentumStep, SgdUpdate, SteppedArenas};
+use crate::stacked::gradients::sgd::{MomentumFrom, MomentumVariant, SgdUpdate, SteppedArenas};
 use crate::stacked::gradients::sink::{GradientSink, StepRule};
 use crate::stacked::passes::steps::{PassScratch, Steps};
 use crate::stacked::passes::tallies::{RowTallies, Tallies};
@@ -212,7 +212,7 @@ impl Job<'_> {
             models: &self.arenas.models,
             velocities: velocities.or(scratch.velocities.as_ref()),
         };
-        let kind = |part: &Part<'_>| MomentumStep {
+        let kind = |part: &Part<'_>| MomentumVariant {
             from: match self.rule.first {
                 MomentumFrom::Zero if part.entry >= rows => MomentumFrom::Velocity,
                 from => from,
@@ -234,7 +234,7 @@ impl Job<'_> {
         &self,
         steps: &Steps<'_>,
         stepped: SteppedArenas<'_>,
-        kind: impl Fn(&Part<'_>) -> MomentumStep,
+        kind: impl Fn(&Part<'_>) -> MomentumVariant,
     ) -> Result<(), EngineError> {
         let [no_gradients, no_velocities] = &steps.scratch.nothing;
         let gradients = steps.scratch.gradients.as_ref().unwrap_or(no_gradients);
@@ -262,7 +262,7 @@ impl Job<'_> {
         &self,
         steps: &Steps<'_>,
         stepped: SteppedArenas<'_>,
-        kind: impl Fn(&Part<'_>) -> MomentumStep,
+        kind: impl Fn(&Part<'_>) -> MomentumVariant,
     ) -> Result<(), EngineError> {
         let (arenas, width) = (self.arenas, self.network.layout().width());
         let gradients = steps.scratch.gradients.as_ref();
