@@ -49,6 +49,12 @@ pub enum Scale {
     Logarithmic,
 }
 
+/// Numbers that differ by less, relative to the larger one, are taken for equal.
+const ROUNDING: f64 = 1e-12;
+
+/// The largest number on an axis. Differences of such numbers are finite, and so are their reciprocals.
+const LARGEST: f64 = 1e300;
+
 /// Where the axis goes from, and to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range {
@@ -86,21 +92,31 @@ impl Scale {
             Self::Logarithmic => 10f64.powf(value),
         }
     }
+
+    /// The number nearest to `value` at which an axis may end.
+    fn nearest_end(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value.clamp(-LARGEST, LARGEST),
+            Self::Logarithmic => value.clamp(LARGEST.recip(), LARGEST),
+        }
+    }
 }
 
 impl Range {
-    /// The range from `low` to `high`, and `margin` times its length more at both ends. A range of one number is widened.
+    /// The range from `low` to `high`, and `margin` times its length more at both ends. A range of one number, or of numbers that are
+    /// equal but for rounding, is widened.
     pub(crate) fn around(scale: Scale, low: f64, high: f64, margin: f64) -> Self {
-        let (from, to) = (scale.forward(low), scale.forward(high));
+        let [from, to] = [low, high].map(|end| scale.forward(scale.nearest_end(end)));
         let length = to - from;
-        let more = match length > 0.0 {
+        let least = ROUNDING * from.abs().max(to.abs());
+        let more = match length > least.max(LARGEST.recip()) {
             true => margin * length,
             false => (0.05 * from.abs()).max(0.05),
         };
         Self {
             scale,
-            low: scale.back(from - more),
-            high: scale.back(to + more),
+            low: scale.nearest_end(scale.back(from - more)),
+            high: scale.nearest_end(scale.back(to + more)),
         }
     }
 
@@ -184,10 +200,13 @@ impl Axis {
     }
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten.
+/// Multiples of 1, 2 or 5 times a power of ten; none in a range without a length.
 fn even_ticks(range: &Range, divisor: f64, most: usize) -> Vec<Tick> {
     let (low, high) = (range.low / divisor, range.high / divisor);
     let step = step((high - low) / most.max(1) as f64);
+    if !step.is_normal() {
+        return Vec::new();
+    }
     let decimals = (-step.log10().floor()).max(0.0) as usize;
     // Rounding must not lose the first or the last multiple.
     let slack = 1e-9 * (high - low);
@@ -217,7 +236,8 @@ fn step(least: f64) -> f64 {
 /// Powers of ten, with 2 and 5 times them where there are fewer than three.
 fn powers(range: &Range, divisor: f64, most: usize) -> Vec<Tick> {
     let (low, high) = (range.low / divisor, range.high / divisor);
-    let exponents = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
+    let [least, largest] = [low, high].map(|end| end.log10().clamp(-308.0, 308.0));
+    let exponents = (least.floor() as i32)..=(largest.ceil() as i32);
     let is_inside = |value: &f64| (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(value);
     let decades = exponents
         .clone()
@@ -418,6 +438,14 @@ mod tests {
             assert!(range.low < 2.0 && range.high > 2.0, "{range:?}");
             assert!((range.share(2.0) - 0.5).abs() < 1e-9);
         }
+        // As means of equal numbers, which are rounded.
+        let (low, high) = (0.04, 0.04f64.next_up());
+        for margin in [0.0, 0.04] {
+            let range = Range::around(Scale::Linear, low, high, margin);
+            assert!(range.low < 0.0 && range.high > 0.08, "{range:?}");
+            assert!(axis(Unit::Share).ticks(&range, 5).len() >= 3);
+        }
+        assert!(axis(Unit::Share).ticks(&linear(low, high), 5).len() <= 5);
         let range = Range::around(Scale::Linear, 0.0, 10.0, 0.1);
         assert_eq!((range.low, range.high), (-1.0, 11.0));
         let middle = logarithmic(1.0, 100.0).share(10.0);
