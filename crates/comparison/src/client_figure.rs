@@ -118,24 +118,20 @@ impl<'a> ClientFigure<'a> {
             }
         }
     }
+}
 
-    /// The figure after each round at which `run` was evaluated. Clients of which there is no finite number do not count.
-    fn by_round(&self, run: &RecordedRun) -> Result<BTreeMap<i64, f64>, ResultsError> {
-        let column = OF_EVERY_RUN
-            .into_iter()
-            .find(|(name, _)| *name == self.of)
-            .map_or(self.of, |(_, column)| column);
-        let mut values: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
-        for (round, value) in run.client_column(column)? {
-            if value.is_finite() {
-                values.entry(round).or_default().push(value);
-            }
+/// What is known of the clients after each round at which `run` was evaluated, by the name `of` in figures. Clients of which there is no
+/// finite number do not count.
+fn by_round(run: &RecordedRun, of: &str) -> Result<BTreeMap<i64, Vec<f64>>, ResultsError> {
+    let mut of_every_run = OF_EVERY_RUN.into_iter();
+    let column = of_every_run.find(|(name, _)| *name == of);
+    let mut values: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    for (round, value) in run.client_column(column.map_or(of, |(_, column)| column))? {
+        if value.is_finite() {
+            values.entry(round).or_default().push(value);
         }
-        let rounds = values.into_iter();
-        Ok(rounds
-            .filter_map(|(round, values)| Some((round, self.value(&values)?)))
-            .collect())
     }
+    Ok(values)
 }
 
 /// What every run knows of each client, by its name in `metrics.jsonl`, and the column of it.
@@ -165,16 +161,21 @@ pub(crate) fn add_client_figures(
         return Ok(Vec::new());
     }
     let known = known(run)?;
+    let mut columns: BTreeMap<&str, BTreeMap<i64, Vec<f64>>> = BTreeMap::new();
     for written in missing {
         let figure = ClientFigure::parse(written);
         let Some(figure) = figure.filter(|figure| figure.may_be_taken_from(&known)) else {
             continue;
         };
-        let values = figure.by_round(run)?;
+        if !columns.contains_key(figure.of) {
+            columns.insert(figure.of, by_round(run, figure.of)?);
+        }
+        let values = &columns[figure.of];
         for figures in &mut *evaluations {
             let round = figures.get("round").map(|round| *round as i64);
-            let value = round.and_then(|round| values.get(&round));
-            figures.extend(value.map(|value| (written.clone(), *value)));
+            let values = round.and_then(|round| values.get(&round));
+            let value = values.and_then(|values| figure.value(values));
+            figures.extend(value.map(|value| (written.clone(), value)));
         }
     }
     Ok(known)

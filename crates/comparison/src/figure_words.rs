@@ -12,7 +12,7 @@ use crate::loss::Loss;
 pub(crate) fn of_progress(x: &Horizontal, loss: Loss) -> (String, Unit) {
     match x {
         Horizontal::Progress(way) => (way.title().to_owned(), unit(way.figure(), loss)),
-        Horizontal::Figure(name) => of_figure(name, loss),
+        Horizontal::Clients | Horizontal::Figure(_) => of_figure(x.figure(), loss),
     }
 }
 

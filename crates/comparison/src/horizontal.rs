@@ -16,16 +16,24 @@ use crate::name::Name;
 pub enum Horizontal {
     /// One of the measures that every figure may be drawn over.
     Progress(Progress),
+    /// The clients of a run, from that with the least value to that with the largest, in a [`Plot`](crate::Plot) alone.
+    Clients,
     /// A figure of `metrics.jsonl` that does not decrease along a run, such as `wall_seconds`. In a [`Plot`](crate::Plot) also a setting
     /// whose values are numbers, if no figure is called so.
     Figure(String),
 }
+
+/// What the clients of a run are called as an axis.
+pub(crate) const SHARE_OF_CLIENTS: &str = "share_of_clients";
 
 impl FromStr for Horizontal {
     type Err = Infallible;
 
     /// Reads `bytes`, `bytes_total`, `own.seconds`: what is no measure of progress is a figure or a setting.
     fn from_str(text: &str) -> Result<Self, Infallible> {
+        if text == SHARE_OF_CLIENTS {
+            return Ok(Self::Clients);
+        }
         let mut all = Progress::ALL.into_iter();
         let way = all.find(|way| way.name() == text || way.figure() == text);
         Ok(way.map_or_else(|| Self::Figure(text.to_owned()), Self::Progress))
@@ -37,6 +45,7 @@ impl fmt::Display for Horizontal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Progress(way) => way.name(),
+            Self::Clients => SHARE_OF_CLIENTS,
             Self::Figure(name) => name,
         })
     }
@@ -47,6 +56,7 @@ impl Horizontal {
     pub(crate) fn figure(&self) -> &str {
         match self {
             Self::Progress(way) => way.figure(),
+            Self::Clients => SHARE_OF_CLIENTS,
             Self::Figure(name) => name,
         }
     }

@@ -34,6 +34,7 @@ mod name;
 mod naming;
 mod notes;
 mod only;
+mod over_clients;
 mod over_setting;
 mod panels;
 mod parquet_table;

@@ -9,10 +9,16 @@ use crate::at::At;
 use crate::curves::{CurvePoint, CurveRequest, Curves, MeanCurve};
 use crate::error::TableError;
 use crate::figure_words::{of_figure, of_progress};
+use crate::horizontal::Horizontal;
 use crate::loss::Loss;
 use crate::naming::Wording;
 use crate::panels::Panels;
 use crate::setting_axis::setting;
+
+/// The least and the largest height of letters, in points.
+const LETTERS: [f64; 2] = [1.0, 200.0];
+/// The least and the largest width and height of a page, in millimetres.
+const LENGTHS: [f64; 2] = [5.0, 5000.0];
 
 /// What a plot is to show, and how.
 #[derive(Clone, Debug)]
@@ -22,7 +28,7 @@ pub struct PlotRequest {
     /// Whether the figure is to show bars and no curves: a group for each value of the first setting of `by`, and a bar for each of the
     /// others.
     pub bars: bool,
-    /// Where bars, and points over a setting, judge a run; at the last evaluation if absent.
+    /// Where bars, points over a setting and curves over the clients judge a run; at the last evaluation if absent.
     pub at: Option<At>,
     /// The setting whose values have a panel each.
     pub panels: Option<String>,
@@ -77,6 +83,20 @@ pub enum PlotError {
         /// Height of the letters in points.
         font_size: f64,
     },
+    /// The page or its letters have no usual size.
+    #[error("{what} of {found} {unit}: needed {least} to {most} {unit}")]
+    Size {
+        /// What has it: a width, a height or a font size.
+        what: &'static str,
+        /// What was asked for.
+        found: f64,
+        /// The least that can be drawn.
+        least: f64,
+        /// The most that can be drawn.
+        most: f64,
+        /// Their unit.
+        unit: &'static str,
+    },
     /// A logarithmic axis has no such place.
     #[error("a logarithmic axis cannot begin at {from}: needed more than 0")]
     Start {
@@ -93,14 +113,15 @@ pub enum PlotError {
         /// The width of the page in millimetres.
         width: f64,
     },
-    /// Bars, or points over a setting, are asked for where runs reach a target, which has no figure.
+    /// Bars, or what lies over a setting or the clients, are asked for where runs reach a target, which has no figure.
     #[error(
-        "bars and points over a setting show a figure at a place: found target=, needed round=, steps=, examples=, bytes= or seconds="
+        "bars, and figures over a setting or the clients, are about one place: found target=, needed round=, steps=, examples=, bytes= or \
+         seconds="
     )]
     Target,
     /// A place is asked for in a figure of curves, which go over all places.
     #[error(
-        "--at {at}: curves show the runs as a whole; it goes with --bars, and with --x and a setting"
+        "--at {at}: curves show the runs as a whole; it goes with --bars, and with --x and a setting or share_of_clients"
     )]
     PlaceOfCurves {
         /// The place.
@@ -108,7 +129,7 @@ pub enum PlotError {
     },
     /// The spread of the clients is asked for around means at one place.
     #[error(
-        "--band {band}: --bars and points over a setting show how the runs spread, not the clients; needed interval, sd, se or none"
+        "--band {band}: bars, and figures over a setting or the clients, show how the runs spread; needed interval, sd, se or none"
     )]
     Band {
         /// What was asked for.
@@ -131,13 +152,16 @@ pub enum PlotError {
 }
 
 impl Plot {
-    /// Draws the course of a figure in `runs`, or what it is at one place as bars or over the values of a setting.
+    /// Draws the course of a figure in `runs`, or what it is at one place: as bars, over the values of a setting, or over the clients.
     ///
     /// # Errors
     /// [`PlotError`] if a name stands for nothing, the page is too small or the limits leave nothing to draw.
     pub fn of(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
         if request.bars {
             return Self::of_bars(runs, request);
+        }
+        if request.curves.x == Horizontal::Clients {
+            return Self::over_clients(runs, request);
         }
         match setting(&request.curves.x, runs)? {
             Some(x) => Self::over_setting(runs, request, x),
@@ -200,6 +224,10 @@ impl PlotRequest {
 /// The size of the page with so many panels.
 pub(crate) fn page(request: &PlotRequest, panels: usize) -> Result<Size, PlotError> {
     let (width, letters) = (request.width, request.font_size);
+    expect_size("a font size", letters, LETTERS, "pt")?;
+    for (what, length) in [("a width", Some(width)), ("a height", request.height)] {
+        length.map_or(Ok(()), |length| expect_size(what, length, LENGTHS, "mm"))?;
+    }
     let beside = columns(panels, Size::millimetres(width, width).width, letters);
     let usual = match panels {
         0 | 1 => (0.72 * width).min(90.0),
@@ -213,6 +241,25 @@ pub(crate) fn page(request: &PlotRequest, panels: usize) -> Result<Size, PlotErr
             width,
             height,
             font_size: letters,
+        }),
+    }
+}
+
+/// Requires a size in `[least, most]`.
+fn expect_size(
+    what: &'static str,
+    found: f64,
+    [least, most]: [f64; 2],
+    unit: &'static str,
+) -> Result<(), PlotError> {
+    match (least..=most).contains(&found) {
+        true => Ok(()),
+        false => Err(PlotError::Size {
+            what,
+            found,
+            least,
+            most,
+            unit,
         }),
     }
 }

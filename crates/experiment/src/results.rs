@@ -9,7 +9,7 @@ mod client_scores;
 mod client_table;
 pub(crate) mod clients;
 mod evaluation_log;
-mod figure_kind;
+pub(crate) mod figure_kind;
 mod figures;
 mod file_states;
 mod final_accuracies;

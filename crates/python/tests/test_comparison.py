@@ -116,6 +116,7 @@ def test_arguments_of_other_kinds_are_told(runs: mf.Runs) -> None:
         (["--x", "seed", "--over", "rounds", "--linear", "x"], {"x": "seed", "over": "rounds", "linear": "x"}),
         (["--best", "seed", "--over", "rounds", "--on", "test_loss"], {"best": "seed", "over": "rounds", "on": "test_loss"}),
         (["--panels", "topology", "--name", "ring=Ring"], {"panels": "topology", "names": {"ring": "Ring"}}),
+        (["--x", "share_of_clients", "--at", "round=3"], {"x": "share_of_clients", "at": {"round": 3}}),
         (["--band", "none", "--y-limits", "0,1", "--width", "120mm"], {"band": None, "y_limits": (0, 1), "width": 120}),
         (["--band", "quantiles", "--only", "topology=ring", "--font-size", "9pt"], {"band": "quantiles", "only": {"topology": "ring"}, "font_size": 9}),
     ],

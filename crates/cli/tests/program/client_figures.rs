@@ -207,3 +207,32 @@ fn those_that_there_are_not_are_refused_with_those_that_there_are() {
     let said = sandbox.says(line).ended_with(2);
     said.complained_of(&["`test_accuracy.p10` is not known yet", "clients.parquet"]);
 }
+
+#[test]
+fn a_figure_over_the_clients_goes_through_their_values() {
+    let (sandbox, _) = finished();
+    let line = "figure runs/tiny --by topology --x share_of_clients";
+    sandbox
+        .says(&format!("{line} --y own_loss --at round=2 -o clients.svg"))
+        .ended_with(0);
+    let svg = sandbox.read("clients.svg");
+    for text in ["Share of clients (%)", "Own loss (nats)", "complete"] {
+        assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
+    }
+    let curves = svg
+        .lines()
+        .filter(|line| line.contains("stroke-width=\"1.2\""));
+    let points = curves.map(|line| line.matches(',').count());
+    assert_eq!(points.filter(|count| *count == 101).count(), 2);
+    for (options, words) in [
+        ("--y consensus_distance", "is not known of each client"),
+        ("--y test_accuracy.p10", "is not known of each client"),
+        ("--band quantiles", "show how the runs spread"),
+        ("--at target=0.5", "found target="),
+    ] {
+        sandbox
+            .says(&format!("{line} {options} -o a.svg"))
+            .ended_with(1)
+            .complained_of(&[words]);
+    }
+}

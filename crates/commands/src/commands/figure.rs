@@ -37,7 +37,8 @@ pub(crate) struct FigureArguments {
     out: Out,
     /// What measures how far a run is: rounds, steps (local steps of all clients), epochs (examples seen, divided by those that
     /// the clients hold), examples, bytes (sent), seconds (on the simulated network), or a figure that never decreases, such as
-    /// wall_seconds. Or a setting whose values are numbers: then a point for each of them shows what the runs have at --at
+    /// wall_seconds. Or a setting whose values are numbers: then a point for each of them shows what the runs have at --at. Or
+    /// share_of_clients: then a curve shows the clients at --at, from the least value to the largest
     #[arg(long, value_name = "WAY|FIGURE|SETTING", default_value = Progress::Rounds.name(), conflicts_with = "bars")]
     x: Horizontal,
     /// The figure to draw
@@ -65,13 +66,13 @@ pub(crate) struct FigureArguments {
     /// runs have any, else that of --y]
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
-    /// What to draw around the mean; quantiles and range do not go with --bars and --x SETTING
+    /// What to draw around the mean; quantiles and range do not go with --bars and --x SETTING or share_of_clients
     #[arg(long, value_enum, default_value = "interval")]
     band: BandChoice,
     /// Draw bars and no curves: a group for each value of the first setting of --by, a colour for each of the others
     #[arg(long)]
     bars: bool,
-    /// Where --bars and --x SETTING judge a run: at round=, steps=, examples=, bytes= or seconds= [default: the last evaluation]
+    /// Where --bars and --x SETTING or share_of_clients judge a run: at round=, steps=, examples=, bytes= or seconds= [default: the last evaluation]
     #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
     /// Axes that are logarithmic: x, y

@@ -20,6 +20,7 @@ use crate::config::seeds::Seeds;
 use crate::config::source::ExperimentSource;
 use crate::config::written;
 use crate::network::SimulatedNetwork;
+use crate::results::figure_kind::reaches;
 
 /// One run as it is carried out: an experiment without its `sweep`, every default filled in.
 ///
@@ -161,7 +162,11 @@ pub struct Evaluate {
 impl Evaluate {
     /// Whether a run whose mean test accuracy is `accuracy` ends for it.
     pub(crate) fn ends_at(&self, accuracy: f64) -> bool {
-        self.stop_at_targets && self.targets.iter().all(|target| accuracy >= *target)
+        self.stop_at_targets
+            && self
+                .targets
+                .iter()
+                .all(|target| reaches("test_accuracy", accuracy, *target))
     }
 
     /// The most test examples, of `all`, that models are judged on at once.

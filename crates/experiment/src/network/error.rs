@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+/// The least and the largest seconds and bytes per second: times of whole runs stay finite.
+const SIZES: [f64; 2] = [1e-12, 1e18];
+
 /// A network that cannot be, or that does not fit the run.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
@@ -107,10 +110,16 @@ impl NetworkError {
         }
     }
 
-    /// Checks that `value` is a finite number above 0.
+    /// Checks that `value` is a number above 0 of a size that seconds and bytes per second may have.
     pub(super) fn unless_positive(key: &str, value: f64) -> Result<(), Self> {
+        let [least, most] = SIZES;
         match value > 0.0 && value.is_finite() {
-            true => Ok(()),
+            true if (least..=most).contains(&value) => Ok(()),
+            true => Err(Self::setting(
+                key,
+                format!("{value:e}"),
+                format!("a number from {least:e} to {most:e}"),
+            )),
             false => Err(Self::setting(key, value, "a number above 0")),
         }
     }

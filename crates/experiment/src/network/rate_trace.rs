@@ -24,7 +24,8 @@ impl RateTrace {
         assert!(starts.first() == Some(&0.0), "a trace begins at 0");
         assert!(rates.iter().all(|rate| *rate >= 0.0) && rates.iter().any(|rate| *rate > 0.0));
         starts.push(match starts.as_slice() {
-            [.., before, last] => 2.0 * last - before,
+            // Times may be so long that a step as small as the last is lost in rounding.
+            [.., before, last] => (2.0 * last - before).max(last.next_up()),
             _ => 1.0,
         });
         assert!(starts.is_sorted_by(|a, b| a < b), "the pieces ascend");
@@ -63,7 +64,7 @@ impl RateTrace {
         let target = self.carried_until(offset) + bytes as f64;
         // A target that a whole number of periods carries is reached within the last of them.
         let periods = ((target / all).ceil() - 1.0).max(0.0);
-        let rest = (target - periods * all).clamp(f64::MIN_POSITIVE, all);
+        let rest = (target - periods * all).max(f64::MIN_POSITIVE).min(all);
         (periods * period + self.reached(rest) - offset).max(0.0)
     }
 
@@ -130,6 +131,14 @@ mod tests {
             let found = trace().seconds(first + second, start);
             assert!((found - both).abs() < 1e-9, "{start} {first} {second}");
         }
+    }
+
+    #[test]
+    fn the_last_piece_has_a_length_whatever_the_times_are() {
+        let last = 2f64.powi(40);
+        let trace = RateTrace::new(&[(0.0, 8.0), (last.next_down(), 8.0), (last, 8.0)]);
+        assert!(trace.period_seconds() > last);
+        assert!((trace.seconds(80, 3.0) - 10.0).abs() < 1e-9);
     }
 
     #[test]

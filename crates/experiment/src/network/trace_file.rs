@@ -11,6 +11,9 @@ use super::rate_trace::RateTrace;
 use super::traces::Traces;
 use crate::files::text_file::read_text;
 
+/// The least time and rate besides 0, and the largest.
+const LEAST: f64 = 1e-9;
+const MOST: f64 = 1e15;
 /// The most bytes that a file of bandwidths may have: some ten million rows.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 /// A step from one row to the next that is more than so many times the median step is a gap.
@@ -157,12 +160,19 @@ impl Pieces {
             ));
         }
         let field = |index: usize| record.get(index).unwrap_or_default();
-        let number = |index: usize, what: &str| match field(index).parse::<f64>() {
-            Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-            _ => Err(format!(
-                "found {what} {}, needed a number, 0 or more",
-                redacted(field(index))
-            )),
+        let number = |index: usize, what: &str| {
+            let found = redacted(field(index));
+            match field(index).parse::<f64>() {
+                Ok(value) if value.is_finite() && value >= 0.0 => {
+                    match value == 0.0 || (LEAST..=MOST).contains(&value) {
+                        true => Ok(value),
+                        false => Err(format!(
+                            "found {what} {found}, needed 0, or {LEAST:e} to {MOST:e}"
+                        )),
+                    }
+                }
+                _ => Err(format!("found {what} {found}, needed a number, 0 or more")),
+            }
         };
         let mut owner = [0; 2];
         for (index, node) in owner.iter_mut().enumerate().take(owners) {
@@ -305,6 +315,14 @@ mod tests {
             (
                 "seconds,bytes_per_second\n0,inf\n",
                 "line 2: found bytes_per_second \"inf\", needed a number, 0 or more",
+            ),
+            (
+                "seconds,bytes_per_second\n0,1e-310\n",
+                "line 2: found bytes_per_second \"1e-310\", needed 0, or 1e-9 to 1e15",
+            ),
+            (
+                "seconds,bytes_per_second\n0,1\n1e300,1\n",
+                "line 3: found seconds \"1e300\", needed 0, or 1e-9 to 1e15",
             ),
             (
                 "node,seconds,bytes_per_second\n-1,0,1\n",

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::run_config::Evaluate;
+use crate::results::figure_kind::reaches;
 use crate::results::oscillation::oscillation;
 use crate::results::records::{Record, Spread};
 
@@ -199,7 +200,7 @@ pub(crate) fn targets(accuracies: &[f64], records: &[Record]) -> Vec<Target> {
     let first = |accuracy: f64| {
         records
             .iter()
-            .find(|record| record.test_accuracy.mean >= accuracy)
+            .find(|record| reaches("test_accuracy", record.test_accuracy.mean, accuracy))
     };
     let target = |accuracy: &f64| Target {
         accuracy: *accuracy,

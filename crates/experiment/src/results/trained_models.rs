@@ -133,22 +133,30 @@ impl TrainedModels {
         let file = temporary(folder.unwrap_or(Path::new(".")))?;
         let blocks = self.models.layout().blocks().iter();
         let tensors = blocks.map(|block| (&block.name, Tensor::new(block, &self.models)));
-        let mut about = HashMap::from([
+        let mut about = vec![
             ("run".to_owned(), self.run.clone()),
             ("round".to_owned(), self.round.to_string()),
-        ]);
+        ];
         let failed = (0..).zip(&self.alive).filter(|(_, alive)| !**alive);
         let failed: Vec<String> = failed.map(|(row, _): (usize, _)| row.to_string()).collect();
         if !failed.is_empty() {
-            about.insert("failed".to_owned(), failed.join(","));
+            about.push(("failed".to_owned(), failed.join(",")));
         }
-        let written = serialize_to_file(tensors, Some(about), file.path());
+        let written = serialize_to_file(tensors, Some(in_order(&about)), file.path());
         written.map_err(|error| match error {
             safetensors::SafeTensorError::IoError(error) => plain_write_error(error),
             error => io::Error::other(error),
         })?;
         persist(file, path).map_err(plain_write_error)
     }
+}
+
+/// A map of `about` that is written in the order of its keys, so that the same models always give the same bytes. The order of a
+/// `HashMap` is random, and these are few keys: some map has the right one.
+fn in_order(about: &[(String, String)]) -> HashMap<String, String> {
+    let mut maps = std::iter::repeat_with(|| about.iter().cloned().collect());
+    let found = maps.find(|map: &HashMap<String, String>| map.keys().is_sorted());
+    found.unwrap_or_default()
 }
 
 /// How rows of these parameters lie in a stack.

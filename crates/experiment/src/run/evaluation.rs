@@ -163,26 +163,33 @@ impl Judge {
         let deployed_alive = alive_rows(kind, deployed, alive);
         let subset = self.test.at(is_last);
         let tested = learner.evaluate(deployed, Split::Test, subset)?;
-        let is_broken = |row: &usize| deployed_alive[*row] && !tested[*row].loss.is_finite();
-        if let Some(row) = (0..tested.len()).find(is_broken) {
-            return Err(EngineError::NonFinite { round, row });
-        }
+        expect_finite(&tested, &deployed_alive, round)?;
         let validation = self
             .validation
             .as_ref()
             .map(|samples| learner.evaluate(deployed, Split::Validation, samples.at(is_last)));
-        let validation = validation
-            .transpose()?
-            .map(|scores| of_the_living(scores, &deployed_alive));
+        let validation = validation.transpose()?;
+        if let Some(scores) = &validation {
+            expect_finite(scores, &deployed_alive, round)?;
+        }
+        let validation = validation.map(|scores| of_the_living(scores, &deployed_alive));
         let mean_model =
             learner.evaluate(&deployed.mean_row(&deployed_alive), Split::Test, subset)?[0];
         let on_shards = match kind {
             RowKind::Client if self.on_shards => Some(on_shards(learner, models)?),
             _ => None,
         };
+        if let Some(scores) = &on_shards {
+            expect_finite(scores, &rows_alive, round)?;
+        }
         let local_tests = self.local_tests.as_ref();
         let on_local_tests = local_tests.map(|tests| tests.measure(learner, deployed));
         let on_local_tests = on_local_tests.transpose()?;
+        if let Some(scores) = &on_local_tests {
+            let loss = |score: &Option<Score>| score.unwrap_or_default();
+            let scores: Vec<Score> = scores.plain.iter().map(loss).collect();
+            expect_finite(&scores, alive, round)?;
+        }
         let own = OwnScores {
             shards: on_shards.as_deref(),
             local_tests: on_local_tests.as_ref(),
@@ -278,6 +285,18 @@ fn of_the_living<T>(of_rows: Vec<T>, alive: &[bool]) -> Vec<T> {
     let rows = of_rows.into_iter().zip(alive);
     rows.filter_map(|(item, alive)| alive.then_some(item))
         .collect()
+}
+
+/// Requires that the losses of the models that are alive are finite.
+///
+/// # Errors
+/// [`EngineError::NonFinite`], which names the first that is not.
+fn expect_finite(scores: &[Score], alive: &[bool], round: usize) -> Result<(), EngineError> {
+    let mut rows = scores.iter().zip(alive);
+    match rows.position(|(score, alive)| *alive && !score.loss.is_finite()) {
+        Some(row) => Err(EngineError::NonFinite { round, row }),
+        None => Ok(()),
+    }
 }
 
 /// Each client's row on the client's own training examples.

@@ -302,7 +302,7 @@ impl<'a> RunState<'a> {
             true => self.graphs.clique_skew(self.round)?,
             false => None,
         };
-        let theory = self.theory.measure(
+        let mut theory = self.theory.measure(
             &mut self.learner,
             RowsAlive {
                 models: &self.models,
@@ -315,6 +315,8 @@ impl<'a> RunState<'a> {
             kind,
             (self.round, skew),
         )?;
+        // JSON has no word for the others, and a record must be read again.
+        theory.retain(|_, value| value.is_finite());
         let record = Record {
             bytes_total: self.totals.bytes,
             bytes_busiest_node: self.totals.bytes_busiest_node,

@@ -35,7 +35,14 @@ fn start(file: &Path) -> String {
 fn a_file_of_models_has_the_parameters_of_every_row_by_name() {
     let (case, models, file) = trained(&[]);
     assert_eq!((models.round, models.models.rows()), (7, 6));
-    let bytes = fs::read(file).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    for _ in 0..8 {
+        models.write(&file).unwrap();
+        assert!(
+            fs::read(&file).unwrap() == bytes,
+            "the same models, other bytes"
+        );
+    }
     let tensors = SafeTensors::deserialize(&bytes).unwrap();
     let shapes: Vec<(String, Vec<usize>)> = case
         .plan

@@ -339,12 +339,13 @@ class Runs(Sequence[Run]):
             y: the figure to draw, as `metric` of `table`.
             x: what measures how far a run is: `rounds`, `steps`, `epochs`, `examples`, `bytes`, `seconds`, or a figure that never
                 decreases, such as `wall_seconds`. Or a setting whose values are numbers, such as `alpha`: each curve then has a point for
-                each of them, the mean where `at` says, with its 95 % interval as an error bar.
+                each of them, the mean where `at` says, with its 95 % interval as an error bar. Or `share_of_clients`: each curve then
+                shows the clients where `at` says, from the least value of `y` to the largest.
             over: the setting whose values repeat a curve.
             only: draw only runs with these values: `{"topology": ["ring", "complete"]}`.
             band: `interval`, the 95 % interval of the mean; `sd` and `se`, the standard deviation of the runs and the standard
                 error of the mean; `quantiles`, 5 % and 95 % of the clients; `range`, their least and largest;
-                or None. Over a setting `interval` or None.
+                or None. Over a setting or the clients not `quantiles` or `range`.
             log: the axes that are logarithmic, `x` and `y`.
             linear: the axes that are linear. Over a setting `x` is logarithmic otherwise if the largest value is 20 times the smallest or
                 more.
@@ -357,7 +358,7 @@ class Runs(Sequence[Run]):
             names: words that stand for settings, values and figures in legend, axes and panels: `{"dfedavg": "DFedAvg"}`.
             bars: draw bars and no curves: a group for each value of the first setting of `by`, a colour for each of the
                 others.
-            at: where bars, and points over a setting, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the
+            at: where bars, and curves over a setting or the clients, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the
                 last evaluation if absent.
             best: the setting of which each curve, bar or point over a setting has the best value, such as `learning_rate`.
             on: the figure that says which value is best at the last evaluation, or `validation`; if absent that of the validation
