@@ -3,7 +3,7 @@
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::own_figures::{OwnFigure, OwnFigures};
-use crate::stragglers::{Completion, StragglerContext, VisitWork, Work};
+use crate::stragglers::{Completion, Policy, StragglerContext, VisitWork, Work};
 use crate::traffic::{Message, Traffic};
 use crate::training::Training;
 use meshfold_engine::{Amount, Key, Learner, LocalWork, Mixing, Purpose, RowWork, Stack, stream};
@@ -263,6 +263,11 @@ impl Round<'_> {
     pub fn has_deadline(&self) -> bool {
         self.straggler_context
             .is_some_and(|context| context.has_deadline())
+    }
+
+    /// What becomes of stragglers, if there may be some.
+    pub fn straggler_policy(&self) -> Option<Policy> {
+        self.straggler_context.map(|context| context.policy)
     }
 
     /// Makes the round last until the deadline, if there is one and somebody missed it.

@@ -50,6 +50,8 @@ pub struct Traffic {
     phases: Vec<Phase>,
     messages_as_printed: Option<u64>,
     lasts_until_deadline: bool,
+    /// The places of phases that last until the deadline, ascending.
+    until_deadline: Vec<usize>,
 }
 
 impl Traffic {
@@ -63,6 +65,7 @@ impl Traffic {
         self.phases.clear();
         self.messages_as_printed = None;
         self.lasts_until_deadline = false;
+        self.until_deadline.clear();
     }
 
     /// Notes that a deadline cut off somebody's work in this round, so that the others wait for it.
@@ -73,6 +76,28 @@ impl Traffic {
     /// Whether the computing of this round lasts until the deadline for stragglers, if not longer.
     pub fn lasts_until_deadline(&self) -> bool {
         self.lasts_until_deadline
+    }
+
+    /// Notes that the deadline cut off somebody's work in the last phase, so that all others wait for it before they go on: where a round
+    /// has the work of several deadlines.
+    pub fn end_at_deadline(&mut self) {
+        self.until_deadline.extend(self.phases.len().checked_sub(1));
+    }
+
+    /// Whether the phase at `place` lasts until a deadline of its own, if not longer.
+    pub fn ends_at_deadline(&self, place: usize) -> bool {
+        self.until_deadline.contains(&place)
+    }
+
+    /// Whether anybody has made local steps.
+    pub fn has_work(&self) -> bool {
+        let works = |phase: &Phase| match phase {
+            Phase::Compute { steps } | Phase::Visits { steps, .. } => {
+                steps.iter().any(|of| *of > 0)
+            }
+            Phase::Exchange(_) => false,
+        };
+        self.phases.iter().any(works)
     }
 
     /// Sets how many messages the paper counts in this round, where that differs from the number sent.

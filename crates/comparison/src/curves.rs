@@ -139,7 +139,8 @@ impl Curves {
             notes.extend(ends_early(group, &names.over));
             curve(group, request)
         });
-        let curves: Vec<MeanCurve> = curves.collect();
+        // What has no run is in the notes.
+        let curves: Vec<MeanCurve> = curves.filter(|curve| curve.runs > 0).collect();
         if is_of_test_examples(&request.y) && judged.iter().any(|run| run.ends_on_other_examples) {
             notes.push(
                 "the last evaluation was made on other test examples than those before (`evaluate.last`): the last piece of a curve leads to \

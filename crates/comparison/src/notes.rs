@@ -39,7 +39,7 @@ pub(crate) fn notes(
     let cost = CostFigure::parse(&request.metric);
     let is_known = |run: &Judged| match (&request.at, cost) {
         (At::Target(target), _) => run.knows_reaching(&request.metric, *target),
-        (_, Some(_)) => run.is_finished,
+        (_, Some(cost)) => run.is_finished && run.measured(cost.way.figure()),
         (At::Last | At::Place { .. }, None) => knows_some(run, request),
     };
     notes.extend(missing(groups, over, &request.by, is_known));

@@ -6,6 +6,7 @@ use crate::method_spec::{MethodSpec, Profile, ServerNodes};
 use crate::participation::Weighting;
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::servers::{PerServer, ServerParticipants, Servers, Slots, Way};
+use crate::stragglers::Policy;
 use crate::traffic::Message;
 use crate::training::{Local, StepsPerRound, Training};
 use crate::{method_config, no_limits};
@@ -64,6 +65,8 @@ impl Algorithm for HierfavgState {
             .messages(self.root_messages(&sent_to.servers, Way::Down));
         let mut slots = models.gather(&vec![0; rows.len()])?;
         let edge_means = self.edge_means(rows, servers)?;
+        // Stragglers that are dropped are waited for once, others in each edge round.
+        let is_partial = round.straggler_policy() == Some(Policy::Partial);
         for edge_round in 0..self.edge_rounds {
             let receivers = if edge_round == 0 { &sent_to } else { &in_time };
             round
@@ -73,6 +76,9 @@ impl Algorithm for HierfavgState {
             let work = round.work(rows, &training);
             let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
             round.count_steps(rows, &steps);
+            if round.traffic.lasts_until_deadline() && (edge_round == 0 || is_partial) {
+                round.traffic.end_at_deadline();
+            }
             round
                 .traffic
                 .messages(in_time.messages(&self.setting, Way::Up));

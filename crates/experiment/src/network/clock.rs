@@ -18,7 +18,7 @@ use super::{SimulatedNetwork, local_barrier};
 ///
 /// With a global barrier each phase lasts as long as its slowest client, node or edge, and a round is their sum. The local steps of walks
 /// have no barrier: they last as long as the slowest walk. Where a deadline has cut somebody off, all wait for it after their last local
-/// steps. With a local barrier see [`Barrier`].
+/// steps, in `hierfavg` after those of each edge round. With a local barrier see [`Barrier`].
 ///
 /// A clock has no state: a run that goes on from a checkpoint needs no more than the [`SimulatedTime`] so far.
 #[derive(Clone, Debug)]
@@ -185,6 +185,10 @@ impl Clock {
                     continue;
                 }
             };
+            let spent = match traffic.ends_at_deadline(at) {
+                true => spent.max(self.deadline_seconds.unwrap_or(0.0)),
+                false => spent,
+            };
             worked += spent;
             seconds += spent;
             if last_work == Some(at) {
@@ -334,6 +338,25 @@ mod tests {
         assert_eq!(round(&[[2, 2], [1, 0]], true), 7.0 + 2.0);
         // Nobody was in time, and the one that counts all the same took longer.
         assert_eq!(round(&[[0, 5]], true), 10.0 + 1.0);
+    }
+
+    #[test]
+    fn a_round_may_have_several_deadlines() {
+        let clock = at_speeds(&[1.0, 2.0]).until(Some(7.0));
+        let round = |late: [bool; 2]| {
+            let mut traffic = Traffic::default();
+            for is_late in late {
+                traffic.compute(vec![5, 0]);
+                if is_late {
+                    traffic.end_at_deadline();
+                }
+                traffic.neighbours(50, vec![1, 1]);
+            }
+            clock.seconds(&traffic, None, 1, 0.0).unwrap()
+        };
+        assert_eq!(round([false, false]), 5.0 + 5.0 + 2.0);
+        assert_eq!(round([true, false]), 7.0 + 5.0 + 2.0);
+        assert_eq!(round([true, true]), 7.0 + 7.0 + 2.0);
     }
 
     #[test]

@@ -334,6 +334,9 @@ impl PyRound {
             let velocity = velocity.map_or(Velocity::Fresh, Velocity::Kept);
             let steps = lent.round.learner.train(models, velocity, &work);
             let steps = steps.map_err(engine)?;
+            if lent.round.has_deadline() && lent.round.traffic.has_work() {
+                lent.uses.deadlines.note();
+            }
             lent.round.count_steps(&rows, &steps);
             match keeps_velocity || steps.iter().any(|steps| *steps > 1) {
                 true => lent.uses.momentum.note(),

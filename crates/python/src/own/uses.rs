@@ -37,6 +37,8 @@ pub(super) struct Uses {
     pub(super) gradients: Use,
     /// `round.settings`, by which it may go itself.
     pub(super) settings: Use,
+    /// `round.train` after other work in a round with a deadline for stragglers.
+    pub(super) deadlines: Use,
     /// `round.train` that keeps no `velocity`, in which no client made more than one step.
     pub(super) single_steps: Use,
     /// `round.train` that keeps a `velocity`, or in which a client made several steps.
@@ -64,6 +66,7 @@ impl Uses {
             self.uncounted(method),
             self.one_way(method),
             self.uncut(method),
+            self.several_deadlines(method),
             self.absent(method),
         ];
         all.into_iter().flatten().collect()
@@ -126,6 +129,15 @@ impl Uses {
             format!(
                 "stragglers cut down no work of the method `{method}`, which calls round.gradients and never round.train: \
                  round.local_steps has how many steps each client makes, and `rows` of round.gradients takes those that go on"
+            )
+        })
+    }
+
+    fn several_deadlines(&self, method: &str) -> Option<String> {
+        self.deadlines.is_noted().then(|| {
+            format!(
+                "stragglers.deadline_seconds is compared with the work of each call of round.train alone, and the method `{method}` works \
+                 several times in a round: its rounds last longer than the deadline, also for clients that are in time"
             )
         })
     }
