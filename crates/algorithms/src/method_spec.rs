@@ -87,7 +87,8 @@ pub struct Profile<'a> {
     pub own_weights: Option<Weights>,
     /// Whether models are mixed by weights on the overlay, and not averaged in another way over its edges.
     pub mixes_by_weights: bool,
-    /// Whether it simulates time itself, for clients that do not go in rounds.
+    /// Whether it simulates time itself, for clients that do not go in rounds. The figure `seconds` that it records is then the simulated
+    /// time of the run.
     pub has_own_clock: bool,
     /// The weight of a round's models in an average over rounds.
     pub iterate_weighting: IterateWeighting,

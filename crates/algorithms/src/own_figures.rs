@@ -68,6 +68,14 @@ impl OwnFigures {
         Ok(())
     }
 
+    /// The figure called `name`, if it is one number.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match self.figures.get(name)? {
+            OwnFigure::Number(number) => Some(*number),
+            OwnFigure::Rows(_) => None,
+        }
+    }
+
     /// Forgets all figures.
     pub fn clear(&mut self) {
         self.figures.clear();
@@ -95,6 +103,9 @@ mod tests {
             figures.iter().collect::<Vec<_>>(),
             [("dual_residual", &of_rows)]
         );
+        figures.record("seconds", 2.5.into()).unwrap();
+        assert_eq!(figures.number("seconds"), Some(2.5));
+        assert_eq!(figures.number("dual_residual"), None);
         figures.clear();
         assert_eq!(figures.iter().count(), 0);
     }

@@ -25,6 +25,7 @@ def agrees(run: mf.Run, world: Simulation, wanted: Array, alive: list[list[bool]
     np.testing.assert_allclose(records["own.bouts"][1:].to_list(), [some.mean() for some in bouts])
     assert records["own.bouts.max"][1:].to_list() == [some.max() for some in bouts]
     assert records["own.seconds"][1:].to_list() == [world.window * number for number in range(1, 8)]
+    assert records["simulated_seconds"].to_list() == [0.0, *records["own.seconds"][1:]]
     assert any(world.ages)
     for name, figure in (("own.staleness", np.mean), ("own.staleness_max", max)):
         assert records[name][1:].to_list() == [figure(ages) if ages else None for ages in world.ages[1:]]
@@ -218,3 +219,22 @@ def test_what_cannot_be_is_told_when_the_run_begins() -> None:
         run_of("div_share", fragment=0.05, topology=None)
     with pytest.raises(mf.RunFailed, match="client 0 may send to client 1 and not the other way, but clients average in pairs"):
         run_of("ad_psgd", topology="one_peer")
+
+
+def test_budgets_and_figures_go_by_the_time_of_the_method() -> None:
+    base = {**experiment("ad_psgd", rounds=30), "budget": {"seconds": 0.5}, "evaluate": {"every": 1}}
+    (run,) = mf.run(base, progress=False)
+    seconds = run.metrics().to_polars()["simulated_seconds"].to_list()
+    assert seconds[-2] < 0.5 <= seconds[-1] and len(seconds) < 31
+    assert mf.Runs is type(runs := mf.run(base, progress=False))
+    (row,) = runs.table("algorithm", at={"seconds": seconds[-2]}).to_polars().to_dicts()
+    assert row["mean"] == run.metrics().to_polars()["test_accuracy"][-2]
+
+
+def test_nobody_waits_for_a_deadline() -> None:
+    network = {"links": {"fixed": {"bytes_per_second": 1e6}}, "compute": {"seconds_per_step": 0.1}}
+    late = {**experiment("ad_psgd"), "network": network, "stragglers": {"deadline_seconds": 1}}
+    with pytest.raises(mf.ConfigError, match="in this one nobody waits for slow clients"):
+        mf.plan(late)
+    with pytest.warns(mf.MeshfoldWarning, match="`network` has no effect: .* simulates time itself"):
+        mf.plan({**experiment("ad_psgd"), "network": network})

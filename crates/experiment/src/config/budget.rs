@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// Seconds on the simulated network.
+    /// Seconds on the simulated network, or by the clock of a method that simulates time itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "seconds"))]
     pub seconds: Option<f64>,

@@ -72,7 +72,7 @@ fn budget(run: &Resolved<'_>) -> Result<(), ConfigError> {
     }
     match (budget.seconds, budget.bytes, &run.config.network) {
         (None, None, _) => Err(run.wrong("budget", "nothing", "`seconds`, `bytes` or both")),
-        (Some(seconds), _, None) => {
+        (Some(seconds), _, None) if !run.config.algorithm.profile().has_own_clock => {
             let needed = "a `network`, as no time is simulated without one";
             Err(run.wrong("budget.seconds", seconds, needed))
         }
@@ -180,6 +180,13 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         }
         _ if policy == Policy::Receive && method.profile().needs_mutual_exchange => {
             "`isolate`: the method needs exchanges that go both ways"
+        }
+        _ if stragglers.deadline_seconds.is_some() && method.profile().has_own_clock => {
+            return Err(run.wrong(
+                "stragglers.deadline_seconds",
+                method.name(),
+                "a method whose clients go in rounds: in this one nobody waits for slow clients",
+            ));
         }
         _ if stragglers.deadline_seconds.is_some() && !tells_speeds(config) => {
             let found = match &config.network {

@@ -45,8 +45,7 @@ fn of_own_clock(config: &RunConfig) -> Option<String> {
     let has_both = config.network.is_some() && config.algorithm.profile().has_own_clock;
     has_both.then(|| {
         format!(
-            "`simulated_seconds` are those of clients that wait for each other in each round; {} has a time of its own, `own.seconds`, which \
-             `network` does not change: leave `network` out",
+            "`network` has no effect: {} simulates time itself, by keys of its own; leave `network` out",
             config.algorithm.name()
         )
     })

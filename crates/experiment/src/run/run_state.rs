@@ -232,11 +232,30 @@ impl<'a> RunState<'a> {
         if let Some(printed) = self.traffic.messages_as_printed() {
             *self.totals.messages_as_printed.get_or_insert(0) += printed;
         }
-        if let Some(clock) = &self.plan.clock {
+        if method.profile().has_own_clock {
+            if let Some(seconds) = self.own_seconds() {
+                self.time.seconds = seconds;
+            }
+        } else if let Some(clock) = &self.plan.clock {
             let overlay = graph.overlay.as_deref();
             clock.advance(&mut self.time, &self.traffic, overlay, number)?;
         }
         self.count_iterate(kind)
+    }
+
+    /// The time that a method with a clock of its own has recorded.
+    fn own_seconds(&self) -> Option<f64> {
+        let seconds = self.figures.number("seconds");
+        seconds.filter(|seconds| seconds.is_finite())
+    }
+
+    /// The simulated time, if it is told.
+    fn simulated_seconds(&self) -> Option<f64> {
+        let is_told = match self.plan.config.algorithm.profile().has_own_clock {
+            true => self.round == 0 || self.own_seconds().is_some(),
+            false => self.plan.clock.is_some(),
+        };
+        is_told.then_some(self.time.seconds)
     }
 
     /// Counts the models of the round that is done among the averaged iterates.
@@ -322,7 +341,7 @@ impl<'a> RunState<'a> {
             bytes_busiest_node: self.totals.bytes_busiest_node,
             messages_total: self.totals.messages,
             messages_as_printed: self.totals.messages_as_printed,
-            simulated_seconds: self.plan.clock.as_ref().map(|_| self.time.seconds),
+            simulated_seconds: self.simulated_seconds(),
             wall_seconds: self.stopwatch.wall(),
             alive: self.alive.iter().filter(|alive| **alive).count(),
             components: self.graphs.components(self.round)?,

@@ -69,8 +69,8 @@ class Method:
         server: whether there is a server, which `round.send` may name. It is a node of the simulated network, behind the clients.
         mixes_by_weights: whether the mixing weights of the configuration have an effect. If not, a plan warns of `weights`, and of nothing
             that they would do.
-        has_own_clock: whether the method simulates time itself, for clients that do not go in rounds. A plan then warns of a `network`, by which
-            `simulated_seconds` would be those of clients that wait for each other in each round.
+        has_own_clock: whether the method simulates time itself, for clients that do not go in rounds. It records the time at the end of each
+            round by `round.record("seconds", ...)`, which is then `simulated_seconds`, too. A `network` has no effect, and a plan warns of it.
         stacks: the most stacks that it holds besides the models; memory is planned for them.
     """
 
