@@ -90,6 +90,10 @@ pub struct Profile<'a> {
     /// Whether it simulates time itself, for clients that do not go in rounds. The figure `seconds` that it records is then the simulated
     /// time of the run.
     pub has_own_clock: bool,
+    /// Whether momentum is zero at the start of each round's local work.
+    pub momentum_begins_anew: bool,
+    /// Whether local steps and epochs are counted in a way that only the method knows, so that a plan cannot tell how far a learning rate gets.
+    pub counts_itself: bool,
     /// The weight of a round's models in an average over rounds.
     pub iterate_weighting: IterateWeighting,
     /// Whether local steps add a correction or a pull to their gradients, which takes memory for these.
@@ -111,6 +115,8 @@ impl<'a> Profile<'a> {
             own_weights: None,
             mixes_by_weights: true,
             has_own_clock: false,
+            momentum_begins_anew: false,
+            counts_itself: false,
             iterate_weighting: IterateWeighting::LearningRate,
             adds_to_gradients: false,
         }
@@ -131,6 +137,7 @@ impl<'a> Profile<'a> {
             overlay: OverlayUse::Refused,
             servers: ServerNodes::One,
             stragglers: StragglerUnit::Participants,
+            momentum_begins_anew: true,
             ..Self::gossip()
         }
     }

@@ -68,7 +68,10 @@ impl Algorithm for DeceflState {
 
 impl MethodSpec for Decefl {
     fn profile(&self) -> Profile<'_> {
-        Profile::gossip()
+        Profile {
+            momentum_begins_anew: true,
+            ..Profile::gossip()
+        }
     }
 
     usual!(training, steps_per_round, message_scope, forecast);

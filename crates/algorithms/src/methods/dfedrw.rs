@@ -129,6 +129,8 @@ impl MethodSpec for Dfedrw {
             stragglers: StragglerUnit::Walks,
             straggler_policy: Policy::Partial,
             mixes_by_weights: false,
+            momentum_begins_anew: true,
+            counts_itself: true, // visits
             ..Profile::gossip()
         }
     }

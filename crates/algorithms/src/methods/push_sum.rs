@@ -80,6 +80,7 @@ impl MethodSpec for PushSum {
         Profile {
             // On undirected overlays the transpose of the method's matrix, with the same spectrum.
             own_weights: Some(Weights::Uniform(Uniform {})),
+            momentum_begins_anew: true,
             ..Profile::gossip()
         }
     }

@@ -19,8 +19,7 @@ fn of_rate(config: &RunConfig, setting: &Setting) -> Option<String> {
     let method = &config.algorithm;
     let rate = method.training().sgd.learning_rate;
     let per = rate.per_over_rounds()?;
-    let counts_itself = matches!(method, Method::Own(_) | Method::Dfedrw(_));
-    if counts_itself && per != Per::Round {
+    if method.profile().counts_itself && per != Per::Round {
         return None;
     }
     let LearningRate::Schedule(schedule) = &rate else {
@@ -72,23 +71,13 @@ fn beyond(schedule: &Schedule, end: f64) -> Option<String> {
 
 /// Momentum that begins anew before it has any effect.
 fn of_momentum(method: &Method) -> Option<String> {
-    let begins_anew = matches!(
-        method,
-        Method::Dfedavgm(_)
-            | Method::Decefl(_)
-            | Method::Fedavg(_)
-            | Method::Fedprox(_)
-            | Method::Hierfavg(_)
-            | Method::PFedavg(_)
-            | Method::PushSum(_)
-            | Method::Swarm(_)
-            | Method::Dfedrw(_)
-    );
     let training = method.training();
     let Sgd {
         momentum, nesterov, ..
     } = training.sgd;
-    let is_idle = begins_anew && training.local == Local::Steps(1) && momentum != 0.0;
+    let is_idle = method.profile().momentum_begins_anew
+        && training.local == Local::Steps(1)
+        && momentum != 0.0;
     let effect = match nesterov {
         false => "has no effect".to_owned(),
         true => format!("only makes steps {} times as large", 1.0 + momentum),

@@ -95,6 +95,7 @@ impl MethodSpec for PyMethod {
             },
             mixes_by_weights: self.mixes_by_weights,
             has_own_clock: self.has_own_clock,
+            counts_itself: true,
             ..exchange
         }
     }
