@@ -149,12 +149,17 @@ impl Participation {
 }
 
 impl Weighting {
-    /// The weight of the participant of `row`.
-    pub fn weight(self, row: &RowWork, setting: &Setting) -> f64 {
+    /// The weight of a client.
+    pub fn of_client(self, client: u32, setting: &Setting) -> f64 {
         match self {
-            Self::Examples => setting.shard_sizes[row.client as usize] as f64,
+            Self::Examples => setting.shard_sizes[client as usize] as f64,
             Self::Uniform => 1.0,
         }
+    }
+
+    /// The weight of the participant of `row`.
+    pub fn weight(self, row: &RowWork, setting: &Setting) -> f64 {
+        self.of_client(row.client, setting)
     }
 
     /// The weight of each participant, divided by the sum of the weights.

@@ -160,7 +160,7 @@ def test_weights_of_a_directed_overlay_are_rows_that_sum_to_one(experiment: Expe
 def test_what_needs_links_both_ways_is_refused_as_on_built_in_overlays(experiment: Experiment) -> None:
     walks = {"walkers": 2, "hops": 3}
     for method, keys, words in [
-        ("d2", {}, "an overlay whose links go both ways and stay"),
+        ("d2", {}, "an overlay whose links go both ways"),
         ("dfedrw", walks, "an overlay whose links go both ways, as its walks do"),
         ("d_cliques", {}, "needs a topology with cliques"),
     ]:

@@ -48,7 +48,8 @@ pub use nodes::Nodes;
 pub use overlay::{Neighbours, Overlay};
 pub use redacted::redacted;
 pub use spectrum::{
-    DECAYS, DENSE_NODES, Spectrum, effective_neighbours, joint_lambda, largest_eigenvalue,
+    DECAYS, DENSE_NODES, Differences, Spectrum, effective_neighbours, joint_lambda,
+    largest_eigenvalue, rate_in_the_long_run,
 };
 pub use summary::{DegreeSummary, EffectiveNeighbours, OverlaySummary};
 pub use topology::{

@@ -3,6 +3,7 @@
 use crate::{Form, MixingMatrix, Overlay, TopologyError, Weights};
 use distance_from_mean::distance_from_mean;
 use extremes::{Extremes, extremes};
+use long_run::second_modulus;
 use symmetric::Symmetric;
 
 mod dense;
@@ -10,6 +11,7 @@ mod distance_from_mean;
 mod effective_neighbours;
 mod extremes;
 mod lanczos;
+mod long_run;
 mod shift_invert;
 mod symmetric;
 
@@ -17,6 +19,7 @@ pub use dense::largest_eigenvalue;
 pub use distance_from_mean::joint_lambda;
 pub use effective_neighbours::{DECAYS, effective_neighbours};
 pub(crate) use lanczos::STEPS as LANCZOS_STEPS;
+pub use long_run::{Differences, rate_in_the_long_run};
 pub(crate) use shift_invert::MOST_FACTORISED;
 
 /// Up to this many nodes all eigenvalues are computed, densely; above, only the extreme ones, by Lanczos iterations.
@@ -32,8 +35,8 @@ pub(crate) const ROUNDING: f64 = 1e-10;
 ///
 /// # Interpretation
 /// Eigenvalues of a W that is not symmetric but reversible (`uniform` on an irregular overlay) are those of the
-/// symmetric matrix similar to it. If W is only doubly stochastic, λ is `‖W - 11ᵀ/N‖₂`. Of a directed overlay κ and θ are not
-/// defined, nor is λ unless W is doubly stochastic. A single node has `λ = 0` and
+/// symmetric matrix similar to it. Of a directed overlay, or if W is only doubly stochastic, λ is the second largest modulus of its eigenvalues, the
+/// spectral radius of `W - 11ᵀ/N`; κ and θ are not defined on directed overlays, nor is λ unless the rows of W sum to one. A single node has `λ = 0` and
 /// `κ = 1`. A disconnected overlay has `λ = 1` and infinite κ. NaN stands for what is not defined or not computed: see
 /// each field.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +45,7 @@ pub struct Spectrum {
     pub lambda2: f64,
     /// λN, the smallest eigenvalue of W. NaN if W is not reversible.
     pub lambda_n: f64,
-    /// `λ = max(|λ2|, |λN|)`, by which disagreement shrinks per exchange in the long run.
+    /// `λ = max(|λi|)` over all eigenvalues but the 1 of equal values, by which disagreement shrinks per exchange in the long run.
     pub lambda: f64,
     /// Spectral gap `1 - λ`.
     pub gap: f64,
@@ -208,15 +211,7 @@ impl Mixing {
         }
         let doubly_stochastic = matrix.is_doubly_stochastic(ROUNDING);
         if overlay.is_directed() {
-            let of_norm = Self::of_norm(distance_from_mean(&[matrix]));
-            return Ok(match doubly_stochastic {
-                true => of_norm,
-                // They settle on another mean, from which the norm says nothing.
-                false => Self {
-                    lambda: f64::NAN,
-                    ..of_norm
-                },
-            });
+            return Ok(Self::of_modulus(matrix));
         }
         let symmetric = matrix.is_symmetric(ROUNDING);
         let nodes = overlay.nodes();
@@ -229,7 +224,7 @@ impl Mixing {
             if !doubly_stochastic {
                 return Err(TopologyError::NoLambda { nodes });
             }
-            return Ok(Self::of_norm(distance_from_mean(&[matrix])));
+            return Ok(Self::of_modulus(matrix));
         };
         let connected = overlay.is_connected();
         let eigenvalues = match nodes <= DENSE_NODES {
@@ -265,13 +260,17 @@ impl Mixing {
         })
     }
 
-    /// Of a W that has no real eigenvalues to speak of.
-    fn of_norm(norm: f64) -> Self {
+    /// Of a W whose eigenvalues may be complex.
+    fn of_modulus(matrix: &MixingMatrix) -> Self {
         Self {
             lambda2: f64::NAN,
             lambda_n: f64::NAN,
-            lambda: norm,
-            norm,
+            lambda: match matrix.is_row_stochastic(ROUNDING) {
+                true => second_modulus(matrix),
+                // Mixing changes even equal values.
+                false => f64::NAN,
+            },
+            norm: distance_from_mean(&[matrix]),
             eigenvalues: None,
         }
     }

@@ -142,15 +142,19 @@ impl MethodSpec for D2 {
         summary: &OverlaySummary,
         varies: bool,
     ) -> Result<(), AlgorithmError> {
-        if varies || overlay.is_directed() {
-            let needed = "an overlay whose links go both ways and stay: gradient_tracking stands links that change";
+        if overlay.is_directed() {
+            let needed = "an overlay whose links go both ways: push_sum stands others";
+            return Err(misfit("d2", needed.to_owned()));
+        }
+        if varies {
+            let needed = "an overlay whose links stay: gradient_tracking stands links that change";
             return Err(misfit("d2", needed.to_owned()));
         }
         match summary.lambda_n {
             Some(lambda_n) if diverges_at(lambda_n) => Err(misfit(
                 "d2",
                 format!(
-                    "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
+                    "weights with λ_N above -1/3, and not equal to it, these have {lambda_n:.4}: exact_diffusion has no such limit"
                 ),
             )),
             _ => Ok(()),

@@ -24,8 +24,9 @@ method_config! {
     /// option II.
     ///
     /// # Interpretation
-    /// `K` is the participant's own number of steps. The mean over participants is plain, as printed, unless
-    /// `weighting: examples`. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
+    /// `K` is the participant's own number of steps. Means over participants are plain, as printed, unless
+    /// `weighting: examples`, which weighs the variates as it does the models: else the method would tend to the minimum of the plain mean
+    /// in any case. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
     /// becomes the mean of their variates: those of the dead are not heard of until they are back. Where a schedule's rate is zero,
     /// nothing moves and the variates stay as they are. A message holds a model and a variate, and counts as one message of twice the bytes.
     #[derive(JsonSchema)]
@@ -33,7 +34,7 @@ method_config! {
         /// How many clients take part in a round; all by default.
         #[serde(default)]
         pub participation: Participation,
-        /// What the server's mean of the models is weighted by.
+        /// What the server's means are weighted by.
         #[serde(default = "uniform")]
         pub weighting: Weighting,
         /// The server's step size, η_g.
@@ -68,13 +69,25 @@ impl Algorithm for ScaffoldState {
             return Ok(());
         }
         let (count, clients) = (rows.len(), self.setting.clients);
+        let weight = |client| self.weighting.of_client(client, &self.setting);
         let [variates, variate] = &mut self.kept;
         let (variates, variate) = (variates.or_zeros(models), variate.or_zeros(models));
         if self
             .absent
             .changes_to(round.alive.iter().map(|alive| !alive))
         {
-            *variate = variates.mean_row(round.alive);
+            *variate = match self.weighting {
+                Weighting::Uniform => variates.mean_row(round.alive),
+                Weighting::Examples => {
+                    let living: Vec<u32> = alive(round).collect();
+                    let weights = living.iter().map(|client| weight(*client));
+                    let all: f64 = weights.clone().sum();
+                    let shares = weights.map(|weight| weight / all).collect();
+                    let mut mean = variates.gather(&living)?;
+                    mean.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?;
+                    mean
+                }
+            };
         }
         let (server, bytes) = (clients as u32, 2 * self.setting.model_bytes());
         round.traffic.messages(down(server, &sent_to, bytes)); // (x, c), line 4
@@ -110,10 +123,11 @@ impl Algorithm for ScaffoldState {
         let shares = self.weighting.shares(&rows, &self.setting);
         slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // Δx, line 16
         models.add_scaled(&slots, &[self.global_learning_rate])?; // line 17
-        let plain = vec![1.0 / count as f64; count];
-        change.mix(&Mixing::new(&MixingMatrix::average(1, plain)?))?;
-        let alive = alive(round).count();
-        variate.add_scaled(&change, &[count as f32 / alive as f32])?;
+        let shares = self.weighting.shares(&rows, &self.setting);
+        change.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?;
+        let taking_part: f64 = chosen.iter().map(|client| weight(*client)).sum();
+        let all: f64 = alive(round).map(weight).sum();
+        variate.add_scaled(&change, &[taking_part as f32 / all as f32])?;
         Ok(())
     }
 

@@ -115,6 +115,7 @@ fn scaffold(
     course: &MethodRun,
     rounds: usize,
     global_rate: f64,
+    weight: impl Fn(usize) -> f64,
 ) -> (Vec<f64>, Vec<Vec<f64>>, Vec<f64>) {
     let mut x = course.start[0].clone();
     let mut c = vec![0.0; x.len()];
@@ -122,15 +123,19 @@ fn scaffold(
     let rate = plain::rate();
     let of_alive = |each: &[Vec<f64>], round: usize| {
         let alive = course.scene.alive(round);
-        let alive = each.iter().zip(alive).filter(|(_, alive)| *alive);
-        let all: Vec<(f64, &[f64])> = alive.map(|(own, _)| (1.0, own.as_slice())).collect();
+        let alive = (0..).zip(each).zip(alive).filter(|(_, alive)| *alive);
+        let all: Vec<(f64, &[f64])> = alive
+            .map(|((client, own), _)| (weight(client), own.as_slice()))
+            .collect();
         mean(&all)
     };
     for round in 1..=rounds {
         c = of_alive(&each, round);
         let chosen = participants(&course.scene, round, 3);
         let mut moves = vec![0.0; x.len()];
+        let all: f64 = chosen.iter().map(|client| weight(*client)).sum();
         for client in chosen {
+            let share = weight(client) / all;
             let mut y = x.clone();
             for _ in 0..3 {
                 let g = plain::gradient(&course.learner, client, &y);
@@ -143,7 +148,7 @@ fn scaffold(
                 (1.0 / (3.0 * rate), &x),
                 (-1.0 / (3.0 * rate), &y),
             ]);
-            moves = sum(&[(1.0, &moves), (1.0 / 3.0, &y), (-1.0 / 3.0, &x)]);
+            moves = sum(&[(1.0, &moves), (share, &y), (-share, &x)]);
             each[client] = after;
         }
         x = sum(&[(1.0, &x), (global_rate, &moves)]);
@@ -155,7 +160,13 @@ fn scaffold(
 #[test]
 fn scaffold_follows_its_control_variates() {
     let scene = Scene::with_a_death().without_overlay();
-    let (participation, weighting) = (Participation::Clients(3), Weighting::Uniform);
+    for weighting in [Weighting::Uniform, Weighting::Examples] {
+        follows_its_control_variates(&scene, weighting);
+    }
+}
+
+fn follows_its_control_variates(scene: &Scene, weighting: Weighting) {
+    let participation = Participation::Clients(3);
     let method = method!(
         Scaffold {
             participation: participation,
@@ -164,8 +175,11 @@ fn scaffold_follows_its_control_variates() {
         },
         full(3)
     );
-    let course = run(&method, &scene, 4);
-    let (x, each, c) = scaffold(&course, 4, 0.5);
+    let course = run(&method, scene, 4);
+    let (x, each, c) = scaffold(&course, 4, 0.5, |client| match weighting {
+        Weighting::Uniform => 1.0,
+        Weighting::Examples => by_examples(client),
+    });
     expect_close(&course.models(), &[x]);
     // A variate is a difference of models over K η = 0.3, which the rounding is divided by as well.
     let most = crate::support::difference(&course.kept("variates"), &each);

@@ -27,7 +27,8 @@ mod round_edges;
 Examples:
   meshfold overlay experiments/quickstart.yaml
   meshfold overlay --topology '{regular: {degree: 3}}' --nodes 100 --weights laplacian
-  meshfold overlay experiment.yaml --edges edges.csv --rounds 20   # who sends to whom in each round, with weights")]
+  meshfold overlay experiment.yaml --edges edges.csv --rounds 20   # who sends to whom in each round, with weights
+  meshfold overlay --topology one_peer --nodes 16 --edges edges.csv --rounds 4")]
 pub(crate) struct OverlayArguments {
     /// The experiment's YAML file
     #[arg(required_unless_present = "topology", conflicts_with_all = ["topology", "nodes", "weights", "seed"])]
@@ -53,7 +54,7 @@ pub(crate) struct OverlayArguments {
     #[arg(long)]
     json: bool,
     /// Write who sends to whom in each round, and with which weight, to a CSV file
-    #[arg(long, value_name = "FILE", requires = "file", conflicts_with = "json")]
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
     edges: Option<PathBuf>,
     /// How many rounds of each run that file has, from the first on
     #[arg(long, value_name = "N", default_value_t = 1, requires = "edges", value_parser = value_parser!(u32).range(1..))]
@@ -66,9 +67,9 @@ pub(crate) struct OverlayArguments {
 /// [`Failure::Refused`] if they cannot be built, or if no run exchanges over one.
 pub(crate) fn overlay(arguments: &OverlayArguments, own: &Own) -> Result<(), Failure> {
     match (&arguments.file, &arguments.topology) {
-        (_, Some(_)) if arguments.edges.is_some() => Err(Failure::refused(
-            "--edges writes those of the runs of an experiment: give its file in place of --topology",
-        )),
+        (_, Some(topology)) if arguments.edges.is_some() => {
+            of_experiment(&as_an_experiment(topology, arguments, own)?, arguments)
+        }
         (_, Some(topology)) => {
             let planned = given(topology, arguments, own)?;
             let label = planned.topology.label();
@@ -154,6 +155,37 @@ impl<T> Line<T> {
     }
 }
 
+/// An experiment whose runs have the given topology, in as many rounds as are asked for.
+fn as_an_experiment(
+    topology: &str,
+    arguments: &OverlayArguments,
+    own: &Own,
+) -> Result<ExperimentSource, Failure> {
+    let weights = arguments.weights.as_deref();
+    let nodes = nodes(&as_in_a_file(topology, weights, own)?.0, arguments)?;
+    let OverlayArguments { seed, rounds, .. } = arguments;
+    let weights = weights.unwrap_or("null");
+    let text = format!(
+        "topology: {topology}\nweights: {weights}\nname: overlay\nseed: {seed}\nrounds: {rounds}\n\
+         dataset: {{glyphs: {{train: {}, test: 10}}}}\npartition: {{iid: {{clients: {nodes}}}}}\nmodel: logistic\n\
+         algorithm: {{dsgd: {{batch_size: 1, learning_rate: 1}}}}\n",
+        nodes.max(10)
+    );
+    Ok(ExperimentSource::new("--topology and --weights", text).with_own(own.clone()))
+}
+
+/// How many nodes are asked for, or are in the file of edges.
+fn nodes(topology: &Topology, arguments: &OverlayArguments) -> Result<usize, Failure> {
+    match arguments.nodes {
+        Some(nodes) => Ok(nodes as usize),
+        None => nodes_of_edge_lists(topology)?.ok_or_else(|| {
+            Failure::refused(
+                "--nodes is missing: only a file of edges that has some says how many there are",
+            )
+        }),
+    }
+}
+
 /// The overlay of a topology that is given as a file would give it.
 fn given(
     topology: &str,
@@ -161,12 +193,7 @@ fn given(
     own: &Own,
 ) -> Result<PlannedOverlay, Failure> {
     let (topology, weights) = as_in_a_file(topology, arguments.weights.as_deref(), own)?;
-    let nodes = match arguments.nodes {
-        Some(nodes) => nodes as usize,
-        None => nodes_of_edge_lists(&topology)?.ok_or_else(|| {
-            Failure::refused("--nodes is missing: only a file of edges says how many there are")
-        })?,
-    };
+    let nodes = nodes(&topology, arguments)?;
     let weights = with_weight_list(weights)?;
     let topology = ready(topology, &weights, nodes)?;
     let seed = arguments.seed;

@@ -10,8 +10,8 @@ use crate::plan::planned_overlay::{PlannedOverlay, snapshot};
 use crate::plan::population::Population;
 
 /// The most overlays that are drawn, and the most edges that they may have together, but for the last.
-const MOST_OVERLAYS: usize = 64;
-const MOST_EDGES: usize = 4_000_000;
+const MOST_OVERLAYS: usize = 1024;
+const MOST_EDGES: usize = 1_000_000;
 /// Rounds that are looked at, from the first.
 const MOST_ROUNDS: usize = 100_000;
 

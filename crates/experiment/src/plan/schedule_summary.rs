@@ -1,6 +1,8 @@
 //! How overlays that repeat mix together.
 
-use meshfold_topology::{MixingMatrix, TopologyError, joint_lambda, rounds_to_connect};
+use meshfold_topology::{
+    Differences, MixingMatrix, TopologyError, joint_lambda, rate_in_the_long_run, rounds_to_connect,
+};
 use serde::Serialize;
 
 use crate::plan::planned_overlay::Built;
@@ -9,18 +11,6 @@ use crate::plan::planned_overlay::Built;
 const MOST_NODES: usize = 2000;
 /// Distance from one up to which sums of weights count as one.
 const UNEVEN: f64 = 1e-10;
-/// A step that leaves less than this of a difference leaves nothing but rounding.
-const NOTHING: f64 = 1e-12;
-/// The most exchanges, in whole periods, that bring a vector near the slowest direction, and as many over which its shrinking is
-/// measured.
-const EXCHANGES: usize = 4096;
-/// The fewest.
-const FEWEST_EXCHANGES: usize = 128;
-/// The most weights that are applied for that, unless it takes more for the fewest exchanges.
-const MOST_WEIGHTS: usize = 100_000_000;
-/// The fewest periods for that.
-const PERIODS: usize = 4;
-
 /// How overlays that repeat mix together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScheduleSummary {
@@ -74,66 +64,11 @@ impl ScheduleSummary {
 
 /// After how many of the exchanges all nodes have the same model.
 fn rounds_to_consensus(matrices: &[&MixingMatrix]) -> Option<usize> {
-    let mut x = unlike_any_overlay(matrices);
-    let equal = matrices.iter().position(|matrix| {
-        x = matrix.apply(&x);
-        normalise(&mut x) < NOTHING
-    });
+    let mut left = Differences::among(matrices.first()?.rows());
+    let equal = matrices
+        .iter()
+        .position(|matrix| left.shrink(matrix) == 0.0);
     equal.map(|before| before + 1)
-}
-
-/// A number for each node, `[N]`, with mean 0 and length 1: the fractional parts of multiples of the golden ratio, as no overlay
-/// has such a pattern.
-fn unlike_any_overlay(matrices: &[&MixingMatrix]) -> Vec<f64> {
-    let nodes = matrices.first().map_or(0, |matrix| matrix.rows());
-    let mut x: Vec<f64> = (1..=nodes)
-        .map(|node| (node as f64 * 0.618_033_988_749_895).fract())
-        .collect();
-    normalise(&mut x);
-    x
-}
-
-/// The factor by which an exchange shrinks differences in the long run, the geometric mean over periods. Where two eigenvalues turn
-/// differences around, periods shrink them by turns more and less: periods weigh less towards both ends, so that this cancels.
-fn rate_in_the_long_run(matrices: &[&MixingMatrix]) -> f64 {
-    let mut x = unlike_any_overlay(matrices);
-    let count = matrices.len().max(1);
-    let weights: usize = matrices.iter().map(|matrix| matrix.nnz()).sum();
-    let exchanges =
-        (MOST_WEIGHTS / (2 * weights / count).max(1)).clamp(FEWEST_EXCHANGES, EXCHANGES);
-    let periods = exchanges.div_ceil(count).max(PERIODS);
-    let mut logarithms = vec![0.0; periods];
-    for period in 0..2 * periods {
-        for matrix in matrices {
-            x = matrix.apply(&x);
-            let left = normalise(&mut x);
-            if left < NOTHING {
-                return 0.0;
-            }
-            if period >= periods {
-                logarithms[period - periods] += left.ln();
-            }
-        }
-    }
-    let weight = |period: usize| {
-        let place = (period + 1) as f64 / (periods + 1) as f64;
-        (-1.0 / (place * (1.0 - place))).exp()
-    };
-    let (mut sum, mut weights) = (0.0, 0.0);
-    for (period, logarithm) in logarithms.iter().enumerate() {
-        sum += weight(period) * logarithm;
-        weights += weight(period);
-    }
-    (sum / (weights * count as f64)).exp()
-}
-
-/// Takes the mean from `x` and scales it to length one; the length before.
-fn normalise(x: &mut [f64]) -> f64 {
-    let mean = x.iter().sum::<f64>() / x.len() as f64;
-    x.iter_mut().for_each(|value| *value -= mean);
-    let length = x.iter().map(|value| value * value).sum::<f64>().sqrt();
-    x.iter_mut().for_each(|value| *value /= length);
-    length
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Checks of the models that the rows of a run start from.
 
-use meshfold_algorithms::{RowKind, Rows};
+use meshfold_algorithms::{Holders, RowKind, Rows};
 use meshfold_engine::Layout;
 
 use crate::config::error::ConfigError;
@@ -34,9 +34,10 @@ pub(crate) fn check(
 /// Checks that labels can be what the models start from: one parameter of each client's own.
 fn of_labels(run: &Resolved<'_>, rows: Rows, parameters: usize) -> Result<(), ConfigError> {
     let method = run.config.algorithm.name();
+    let has_own = run.config.algorithm.profile().holders == Holders::Clients;
     let needed = match (rows.kind, parameters) {
-        (RowKind::Client, 1) if rows.count > 1 => return Ok(()),
-        (RowKind::Client, 1..) if rows.count > 1 => format!(
+        (RowKind::Client, 1) if has_own => return Ok(()),
+        (RowKind::Client, 1..) if has_own => format!(
             "`same` or `independent`: a label is one number, the model has {parameters} parameters"
         ),
         _ => format!("`same` or `independent`: clients have no models of their own in {method}"),

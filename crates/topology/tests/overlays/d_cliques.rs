@@ -77,7 +77,7 @@ fn a_thousand_nodes_send_the_messages_of_the_paper() {
 
 #[test]
 fn exponential_graphs_of_a_hundred_nodes_have_fourteen_neighbours() {
-    let topology = Topology::Exponential(Exponential {});
+    let topology = Topology::Exponential(Exponential::default());
     let overlay = topology
         .build(100, &mut ChaCha8Rng::seed_from_u64(1))
         .unwrap();

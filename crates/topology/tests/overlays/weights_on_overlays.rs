@@ -30,7 +30,7 @@ fn topologies() -> [Topology; 17] {
         Topology::Regular(Regular { degree: 5 }),
         Topology::RingPlusMatching(RingPlusMatching {}),
         Topology::VirtualRings(VirtualRings { spaces: 2 }),
-        Topology::Exponential(Exponential {}),
+        Topology::Exponential(Exponential::default()),
         Topology::WattsStrogatz(WattsStrogatz {
             neighbours: 4,
             rewire: 0.2,
