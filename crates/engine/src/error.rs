@@ -51,8 +51,8 @@ pub enum EngineError {
         /// Rows of the stack.
         rows: usize,
     },
-    /// A row index outside the stack, or a scatter target named twice.
-    #[error("{verb}: row {row} is out of range or repeated (the stack holds {rows} rows)")]
+    /// A row index outside the stack.
+    #[error("{verb}: row {row} is out of range: the stack holds {rows} rows, counted from 0")]
     RowIndex {
         /// The verb that was asked for.
         verb: &'static str,
@@ -60,6 +60,14 @@ pub enum EngineError {
         row: usize,
         /// Rows of the stack.
         rows: usize,
+    },
+    /// A row that is overwritten twice.
+    #[error("{verb}: row {row} is named twice")]
+    RowRepeated {
+        /// The verb that was asked for.
+        verb: &'static str,
+        /// The row.
+        row: usize,
     },
     /// A list of rows is too short for what is asked of it.
     #[error("{verb}: row {target} is made of {rows} rows, {}", too_few(*left_out))]

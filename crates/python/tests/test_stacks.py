@@ -261,3 +261,47 @@ def test_layers_that_are_set_leave_earlier_arrays_as_they_were(experiment: Exper
         assert all((changed[other] == layers[other]).all() for other in layers if other != name)
 
     look(experiment, at)
+
+
+def test_arrays_are_added_to_stacks(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        before = models.numpy().copy()
+        noise = np.random.default_rng(1).normal(size=models.shape)
+        single = noise.astype(np.float32)
+        assert ((models + noise).numpy() == before + single).all()
+        assert ((noise + models).numpy() == before + single).all()
+        assert ((models - single).numpy() == before - single).all()
+        assert ((single - models).numpy() == single - before).all()
+        models += noise
+        assert (models.numpy() == before + single).all()
+        models -= single
+        with pytest.raises(ValueError, match=r"\+: the array is of shape \[2, 2\], needed \[10, 7850\]"):
+            models += np.zeros((2, 2))
+
+    look(experiment, at)
+
+
+def test_what_stacks_cannot_do_is_told_with_what_they_can(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        rows: Any = models
+        with pytest.raises(TypeError, match=r"models.gather\(\[0, 1\]\) is a stack of some of its rows"):
+            rows[0]
+        with pytest.raises(TypeError, match=r"models.mix\(matrix\) mixes in place"):
+            np.eye(10) @ rows
+        with pytest.raises(ValueError, match="gather: row 99 is out of range: the stack holds 10 rows, counted from 0"):
+            models.gather([99])
+        with pytest.raises(ValueError, match="scatter: row 1 is named twice"):
+            models.scatter([1, 1], models.gather([0, 0]))
+
+    look(experiment, at)
+
+
+def test_a_round_that_is_over_is_of_no_use(experiment: Experiment) -> None:
+    kept: list[mf.Round] = []
+
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        kept.append(round)
+        kept[0].train(models)
+
+    with pytest.raises(mf.RunFailed, match="round 1 is over, or belongs to another thread"):
+        look(experiment, at)

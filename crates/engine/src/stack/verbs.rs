@@ -50,7 +50,7 @@ impl Stack {
     /// Overwrites row `rows[i]` with row `i` of `source`; the targets are distinct.
     ///
     /// # Errors
-    /// [`EngineError::RowIndex`] if a target is out of range or repeated, [`EngineError::RowCount`] if there are
+    /// [`EngineError::RowIndex`] if a target is out of range, [`EngineError::RowRepeated`] if it is named twice, [`EngineError::RowCount`] if there are
     /// not as many targets as source rows, [`EngineError::StackShape`] if the rows of one are longer than those of the other,
     /// [`EngineError::OtherDevice`] if one is on a GPU and the other is not.
     pub fn scatter(&mut self, rows: &[u32], source: &Self) -> Result<(), EngineError> {
@@ -66,12 +66,13 @@ impl Stack {
         }
         let mut seen = vec![false; self.rows];
         for row in rows.iter().map(|row| *row as usize) {
-            if row >= self.rows || std::mem::replace(&mut seen[row], true) {
-                return Err(EngineError::RowIndex {
-                    verb: "scatter",
-                    row,
-                    rows: self.rows,
-                });
+            let verb = "scatter";
+            let Some(seen) = seen.get_mut(row) else {
+                let rows = self.rows;
+                return Err(EngineError::RowIndex { verb, row, rows });
+            };
+            if std::mem::replace(seen, true) {
+                return Err(EngineError::RowRepeated { verb, row });
             }
         }
         self.storage.scatter(rows, source.storage())

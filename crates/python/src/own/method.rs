@@ -41,6 +41,17 @@ pub(crate) struct PyMethod {
     has_own_clock: bool,
     /// Stacks that it holds besides the models, at most.
     stacks: usize,
+    /// What a round is expected to take, once it was asked for.
+    expected: OnceLock<Expected>,
+}
+
+/// What a round is expected to take, for plans, beside that of a method that works as `local` says and sends its model once.
+#[derive(Clone, Copy)]
+struct Expected {
+    /// Models that a client sends to each neighbour.
+    models: f64,
+    /// How many times the local steps.
+    steps: f64,
 }
 
 impl PyMethod {
@@ -63,7 +74,23 @@ impl PyMethod {
                 mixes_by_weights: of_class.getattr("mixes_by_weights")?.extract()?,
                 has_own_clock: of_class.getattr("has_own_clock")?.extract()?,
                 stacks: of_class.getattr("stacks")?.extract()?,
+                expected: OnceLock::new(),
             })
+        })
+    }
+
+    /// What a round is expected to take with models of so many parameters: once each where that is not known.
+    fn expected(&self, parameters: usize) -> Expected {
+        *self.expected.get_or_init(|| {
+            let told = gate::attach(|py| {
+                let arguments = (self.class.bind(py), &*self.settings(), parameters);
+                let told = py
+                    .import("meshfold._forecasts")?
+                    .call_method1("of", arguments)?;
+                told.extract::<(f64, f64)>()
+            });
+            let (models, steps) = told.unwrap_or((1.0, 1.0));
+            Expected { models, steps }
         })
     }
 
@@ -128,10 +155,15 @@ impl MethodSpec for PyMethod {
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        match self.overlay || !self.server {
+        let forecast = match self.overlay || !self.server {
             true => Forecast::of_exchange(&self.training(), setting, overlay),
             // To all clients and back.
             false => Participation::default().forecast(&self.training(), setting, 2),
+        };
+        let Expected { models, steps } = self.expected(setting.parameters);
+        Forecast {
+            local_steps: forecast.local_steps * steps,
+            bytes: (forecast.bytes as f64 * models).round() as u64,
         }
     }
 

@@ -64,21 +64,6 @@ pub(super) fn in_progress(look: impl FnOnce(&Lent<'_>)) {
     }
 }
 
-/// Calls `use_it` with the round in progress, without the interpreter's lock.
-fn with<T: Send>(
-    py: Python<'_>,
-    use_it: impl FnOnce(Lent<'_>) -> PyResult<T> + Send,
-) -> PyResult<T> {
-    py.detach(|| {
-        if !LENT.is_set() {
-            return Err(PyRuntimeError::new_err(
-                "this round is over, or belongs to another thread: use it within Method.round alone",
-            ));
-        }
-        LENT.with(use_it)
-    })
-}
-
 #[doc = documented!("Round")]
 #[pyclass(name = "Round", module = "meshfold", frozen)]
 pub(crate) struct PyRound {
@@ -136,6 +121,24 @@ impl PyRound {
         }
     }
 
+    /// Calls `use_it` with the round, which must be in progress, without the interpreter's lock.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        use_it: impl FnOnce(Lent<'_>) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        let number = self.number;
+        py.detach(|| {
+            let is_in_progress = || LENT.with(|lent| lent.round.number == number);
+            if !(LENT.is_set() && is_in_progress()) {
+                return Err(PyRuntimeError::new_err(format!(
+                    "round {number} is over, or belongs to another thread: use it within Method.round alone"
+                )));
+            }
+            LENT.with(use_it)
+        })
+    }
+
     /// The method looks at the links of the round.
     fn note_links(&self) {
         if self.has_links {
@@ -174,7 +177,7 @@ impl PyRound {
     #[doc = documented!("Round.label_counts")]
     #[getter]
     fn label_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
-        let (counts, classes) = with(py, |lent| {
+        let (counts, classes) = self.with(py, |lent| {
             let learner = lent.round.learner;
             let examples = &learner.splits().train;
             let (labels, classes) = (examples.labels(), examples.classes());
@@ -187,7 +190,7 @@ impl PyRound {
     #[doc = documented!("Round.directed")]
     #[getter]
     fn directed(&self, py: Python<'_>) -> PyResult<bool> {
-        with(py, |lent| {
+        self.with(py, |lent| {
             let overlay = lent.round.overlay.ok_or_else(no_overlay)?;
             Ok(overlay.is_directed())
         })
@@ -198,7 +201,7 @@ impl PyRound {
     fn local_steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         self.uses.local.note();
         self.uses.local_steps.note();
-        let steps = with(py, |mut lent| Ok(lent.round.local_steps(lent.training)))?;
+        let steps = self.with(py, |mut lent| Ok(lent.round.local_steps(lent.training)))?;
         Ok(PyArray1::from_vec(py, steps))
     }
 
@@ -218,7 +221,7 @@ impl PyRound {
     #[doc = documented!("Round.gone")]
     #[getter]
     fn gone<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        let gone = with(py, |lent| Ok(lent.round.gone.to_vec()))?;
+        let gone = self.with(py, |lent| Ok(lent.round.gone.to_vec()))?;
         Ok(PyArray1::from_vec(py, gone))
     }
 
@@ -226,7 +229,7 @@ impl PyRound {
     #[getter]
     fn edges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
         self.note_links();
-        let edges = with(py, |lent| {
+        let edges = self.with(py, |lent| {
             let overlay = lent.round.overlay.ok_or_else(no_overlay)?;
             let edges = overlay.edges().flat_map(|(from, to)| [from, to]);
             Ok(edges.collect::<Vec<u32>>())
@@ -245,7 +248,7 @@ impl PyRound {
     #[doc = documented!("Round.learning_rates")]
     #[getter]
     fn learning_rates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        let rates = with(py, |lent| {
+        let rates = self.with(py, |lent| {
             let of_client = |(client, alive): (u32, &bool)| RowWork {
                 client,
                 amount: match alive {
@@ -315,7 +318,7 @@ impl PyRound {
             self.uses.local.note();
         }
         let (seed, keeps_velocity) = (self.seed, velocity.is_some());
-        with(py, move |mut lent| {
+        self.with(py, move |mut lent| {
             let rows = request.rows(&mut lent.round, lent.training);
             let mut work = lent.round.work(&rows, lent.training);
             work.layers = layers.as_ref();
@@ -367,7 +370,7 @@ impl PyRound {
         .only("gradients", models.rows(), rows)?;
         self.uses.gradients.note();
         let number = self.number;
-        let taken = with(py, move |mut lent| {
+        let taken = self.with(py, move |mut lent| {
             let training = lent.training;
             if same_batches {
                 lent.round.learner.rewind_batches(number).map_err(|_| {
@@ -419,7 +422,7 @@ impl PyRound {
                 )));
             }
         };
-        let scores = with(py, move |mut lent| {
+        let scores = self.with(py, move |mut lent| {
             let learner = &mut lent.round.learner;
             if matches!(split, Split::LocalTests(_)) && !learner.partition().has_local_tests() {
                 return Err(PyValueError::new_err(
@@ -450,7 +453,7 @@ impl PyRound {
         let visit = self.quantized.fetch_add(1, Ordering::Relaxed);
         let mut changed = stack.try_borrow_mut()?;
         let rows = changed.stack_mut()?;
-        with(py, |lent| {
+        self.with(py, |lent| {
             rows.quantize(&quantise.quantiser(rows.rows(), &lent.round, visit));
             Ok(())
         })?;
@@ -504,7 +507,7 @@ impl PyRound {
             }
         };
         self.uses.send.note();
-        with(py, move |mut lent| {
+        self.with(py, move |mut lent| {
             if ways.are_one_way(&lent.round) {
                 lent.uses.one_way.note();
             }
@@ -515,7 +518,7 @@ impl PyRound {
     #[doc = documented!("Round.record")]
     fn record(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let figure = figure::read(name, value)?;
-        with(py, move |mut lent| {
+        self.with(py, move |mut lent| {
             let recorded = lent.round.record(name, figure);
             recorded.map_err(|error| PyValueError::new_err(error.to_string()))
         })

@@ -2,7 +2,7 @@
 
 use meshfold_engine::{EngineError, Stack};
 use numpy::{PyArray1, PyArrayDyn};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -72,9 +72,24 @@ impl PyStack {
         self.message_bytes = bytes;
     }
 
-    /// The same with `scales[i] * other_i` added to each row.
-    fn plus(&self, py: Python<'_>, other: &Self, scale: f32) -> PyResult<Self> {
-        let (stack, other) = (self.stack()?, other.stack()?);
+    /// What is added to `slf`: a stack, or an array `[R, P]` of numbers.
+    fn operand<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
+        if let Ok(stack) = other.cast::<Self>() {
+            return Ok(stack.clone());
+        }
+        let py = slf.py();
+        let mut stack = slf.try_borrow()?.zeros_like(py)?;
+        writes::rows(py, stack.stack_mut()?, other, "+")?;
+        Bound::new(py, stack)
+    }
+
+    /// The sum of `slf` and `scale * other`.
+    fn plus(slf: &Bound<'_, Self>, other: &Bound<'_, Self>, scale: f32) -> PyResult<Self> {
+        let (py, of_slf, of_other) = (slf.py(), slf.try_borrow()?, other.try_borrow()?);
+        let (stack, other) = (of_slf.stack()?, of_other.stack()?);
         let scales = vec![scale; stack.rows()];
         py.detach(|| {
             let mut sum = stack.duplicate();
@@ -196,20 +211,40 @@ impl PyStack {
         Ok(self.stack()?.rows())
     }
 
-    fn __add__(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
-        self.plus(py, other, 1.0)
+    fn __add__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::plus(slf, &Self::operand(slf, other)?, 1.0)
     }
 
-    fn __sub__(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
-        self.plus(py, other, -1.0)
+    fn __radd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::plus(&Self::operand(slf, other)?, slf, 1.0)
     }
 
-    fn __iadd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<()> {
-        Self::add_all(slf, other, 1.0)
+    fn __sub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::plus(slf, &Self::operand(slf, other)?, -1.0)
     }
 
-    fn __isub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<()> {
-        Self::add_all(slf, other, -1.0)
+    fn __rsub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::plus(&Self::operand(slf, other)?, slf, -1.0)
+    }
+
+    fn __iadd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Self::add_all(slf, &Self::operand(slf, other)?, 1.0)
+    }
+
+    fn __isub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Self::add_all(slf, &Self::operand(slf, other)?, -1.0)
+    }
+
+    fn __getitem__(&self, _rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a stack has no items: models.gather([0, 1]) is a stack of some of its rows, and models.numpy() an array of all",
+        ))
+    }
+
+    fn __rmatmul__(&self, _matrix: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "no product of a matrix and a stack: models.mix(matrix) mixes in place, and models.copy() keeps what was before",
+        ))
     }
 
     /// NumPy leaves `array * stack` to the stack.
@@ -493,7 +528,7 @@ impl PyStack {
         let stack = changed.stack_mut()?;
         match values.cast::<PyDict>() {
             Ok(layers) => writes::layers(py, stack, layers),
-            Err(_) => writes::rows(py, stack, values),
+            Err(_) => writes::rows(py, stack, values, "set"),
         }
     }
 

@@ -10,11 +10,17 @@ use pyo3::types::{PyDict, PyTuple};
 use super::layers;
 use super::stack::engine;
 
-/// Overwrites all rows of `stack` with `values`, `[R, P]`, or `[R, P_pad]`, whose padding is left out.
-pub(super) fn rows(py: Python<'_>, stack: &mut Stack, values: &Bound<'_, PyAny>) -> PyResult<()> {
+/// Overwrites all rows of `stack` with `values`, `[R, P]`, or `[R, P_pad]`, whose padding is left out. Errors name `verb`.
+pub(super) fn rows(
+    py: Python<'_>,
+    stack: &mut Stack,
+    values: &Bound<'_, PyAny>,
+    verb: &str,
+) -> PyResult<()> {
     let (rows, layout) = (stack.rows(), Arc::clone(stack.layout()));
     let widths = [layout.parameters(), layout.width()];
-    let values = checked(py, values, "set: the array", &[rows], &widths)?;
+    let name = format!("{verb}: the array");
+    let values = checked(py, values, &name, &[rows], &widths)?;
     let (values, columns) = (values.as_slice()?, values.shape()[1]);
     let is_padded = columns == layout.width();
     *stack = py.detach(|| {
