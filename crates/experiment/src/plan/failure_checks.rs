@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use meshfold_algorithms::{OverlayUse, RowKind};
 use meshfold_engine::{Key, Purpose, stream};
-use meshfold_topology::{Failure, FailureRedraw, Failures, Overlay, Target, TopologyError};
+use meshfold_topology::{Failure, FailureRedraw, Failures, Overlay, Repair, Target, TopologyError};
 use rand_chacha::ChaCha8Rng;
 
 use crate::config::error::ConfigError;
@@ -152,7 +152,41 @@ pub(crate) fn warnings(
     let failures = config.failures.0.iter().enumerate();
     let of_failures = failures.clone().filter_map(of_failure);
     let of_servers = failures.filter_map(|failure| of_servers(config, failure, planned));
-    of_failures.chain(of_servers).chain(nobody).collect()
+    let split = fixed.and_then(|planned| split(config, clients, &planned.overlay));
+    of_failures
+        .chain(of_servers)
+        .chain(nobody)
+        .chain(split)
+        .collect()
+}
+
+/// Failures after which an overlay that stays the same is in parts until the end of the run.
+fn split(config: &RunConfig, clients: usize, overlay: &Overlay) -> Option<String> {
+    let mut lasting = lasting(&config.failures);
+    for failure in &mut lasting.0 {
+        let listed = matches!(failure.edges, Some(Target::List(_)));
+        if failure.edges.is_some() && failure.redraw == FailureRedraw::EachRound && !listed {
+            failure.edges = Some(Target::List(Vec::new()));
+        }
+    }
+    let last = config.rounds;
+    let is_of_clients = overlay.nodes() == clients && overlay.is_connected();
+    if !is_of_clients || lasting.repair(last) != Repair::None {
+        return None;
+    }
+    let parts = |round: usize| {
+        let state = lasting.at(round, overlay, &draws(config));
+        let sound = state.sound();
+        let components = state.surviving(overlay).components();
+        let is_alive = |part: &Vec<u32>| part.iter().any(|node| sound[*node as usize]);
+        components.into_iter().filter(is_alive).count()
+    };
+    let count = parts(last);
+    let begins = lasting.0.iter().map(|failure| failure.from_round);
+    let from = begins.filter(|round| *round <= last).max()?;
+    (count > 1 && parts(from) > 1).then(|| {
+        format!("failures leave the overlay in {count} parts from round {from} on, which never hear from each other again: their models differ for good")
+    })
 }
 
 /// How many edges between servers the failure at a place of the list hits, if edges are drawn: who asks for it may think of all links.

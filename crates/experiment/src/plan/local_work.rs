@@ -29,7 +29,10 @@ pub(crate) fn check(run: &Resolved<'_>, population: &Population) -> Result<(), C
     }
 }
 
-/// What may not be meant of a deadline: that nobody meets it, or that nobody can miss it.
+/// The most clients that a warning names.
+const NAMED: usize = 5;
+
+/// What may not be meant of a deadline: that nobody meets it, that nobody can miss it, or that some miss it in every round.
 ///
 /// Walks are left out: how much one has to do depends on where it goes. So are clients whose speed changes from round to round.
 pub(crate) fn deadline(
@@ -59,12 +62,43 @@ pub(crate) fn deadline(
         .map(|shard| training.sgd.steps_on(training.local.amount(), *shard))
         .collect();
     let meets = |(steps, in_time): (&u32, &u32)| parts * u64::from(*in_time) >= u64::from(*steps);
-    if steps.iter().zip(&in_time).any(meets) {
-        return None;
+    let pairs = steps.iter().zip(&in_time);
+    let late: Vec<usize> = (0..)
+        .zip(pairs.clone())
+        .filter(|(_, pair)| !meets(*pair))
+        .map(|(client, _)| client)
+        .collect();
+    if late.is_empty() {
+        let in_time = pairs.clone().all(|(steps, in_time)| in_time >= steps);
+        return in_time.then(|| {
+            format!("no client ever misses the deadline of {seconds} seconds: all are in time")
+        });
+    }
+    if late.len() < steps.len() {
+        return Some(format!(
+            "{} {} the deadline of {seconds} seconds in every round: {}",
+            clients(&late),
+            if late.len() == 1 { "misses" } else { "miss" },
+            match config.straggler_policy() {
+                Some(Policy::Partial) => "not even the first part of that local work counts",
+                _ =>
+                    "that local work never counts, and models are judged all the same; `policy: partial` counts a part of it",
+            }
+        ));
     }
     Some(format!(
         "no client meets the deadline of {seconds} seconds: the fastest needs {:.4} seconds for its local work; in each \
          round one client, drawn at random, counts all the same; raise `stragglers.deadline_seconds`",
         clock.fastest_seconds(&steps)
     ))
+}
+
+/// `client 3`, or `clients 3, 4 and 5`, or the first of many.
+fn clients(numbers: &[usize]) -> String {
+    let written: Vec<String> = numbers.iter().take(NAMED).map(usize::to_string).collect();
+    match (numbers, numbers.len() > NAMED) {
+        (_, true) => format!("{} clients ({}, ...)", numbers.len(), written.join(", ")),
+        ([one], _) => format!("client {one}"),
+        _ => format!("clients {}", written.join(", ")),
+    }
 }

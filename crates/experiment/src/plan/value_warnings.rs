@@ -37,6 +37,7 @@ pub(super) fn of(
     warnings.extend(of_own_clock(config));
     warnings.extend(of_clients_alone(config));
     warnings.extend(of_late_clients(config));
+    warnings.extend(of_few_late_clients(config, clients));
     warnings
 }
 
@@ -169,6 +170,14 @@ fn of_labels(model: &Model, dataset: &DatasetSummary) -> Option<String> {
              array of labels of an npz file are learnt as they are",
             dataset.classes() - 1
         )
+    })
+}
+
+/// A share of late clients that is rounded to none.
+fn of_few_late_clients(config: &RunConfig, clients: usize) -> Option<String> {
+    let share = config.stragglers.as_ref()?.share?;
+    (share > 0.0 && share * (clients as f64) < 0.5).then(|| {
+        format!("nobody is late: `stragglers.share` of {clients} clients is less than half a client, and is rounded to none")
     })
 }
 

@@ -244,12 +244,44 @@ fn deadlines_that_nobody_meets_or_misses_are_warned_of() {
              each round one client, drawn at random, counts all the same; raise `stragglers.deadline_seconds`"
         ]
     );
-    assert_eq!(warnings(0.5, 3.0, "isolate"), [""; 0]);
+    assert_eq!(
+        warnings(0.5, 3.0, "isolate"),
+        ["no client ever misses the deadline of 3 seconds: all are in time"]
+    );
     assert_eq!(warnings(0.5, 1.5, "partial"), [""; 0], "an epoch is done");
     assert_eq!(warnings(0.5, 1.4, "partial").len(), 1);
     assert_eq!(
         warnings(0.0, 1.0, "isolate"),
         ["no client ever misses the deadline: local steps take no time"]
+    );
+}
+
+#[test]
+fn clients_that_are_late_in_every_round_are_named() {
+    let warnings = |slow: &str, policy: &str| {
+        one(&format!(
+            "{YAML}network: {{links: {{fixed: {{bytes_per_second: 1.0e6}}}}, compute: {{seconds_per_step: 0.5, slowdown: \
+             {{list: [1, {slow}, 1, 1]}}}}}}\nstragglers: {{deadline_seconds: 3, policy: {policy}}}\n"
+        ))
+        .warnings
+    };
+    assert_eq!(
+        warnings("1, 1, 1, 1, 1.5, 1, 3", "isolate"),
+        [
+            "clients 5, 7 miss the deadline of 3 seconds in every round: that local work never counts, and models are judged all the \
+             same; `policy: partial` counts a part of it"
+        ]
+    );
+    assert_eq!(
+        warnings("1, 1, 1, 1, 1.5, 1, 3", "partial"),
+        [
+            "client 7 misses the deadline of 3 seconds in every round: not even the first part of that local work counts"
+        ]
+    );
+    let many = warnings("2, 2, 2, 2, 2, 2, 2", "receive");
+    assert!(
+        many[0].starts_with("7 clients (1, 2, 3, 4, 5, ...) miss"),
+        "{many:?}"
     );
 }
 
@@ -487,4 +519,29 @@ fn labels_that_are_tested_and_dealt_to_nobody_are_warned_of() {
         "{said:?}"
     );
     assert_eq!(warnings("{classes: {clients: 5, per_client: 2}}"), [""; 0]);
+}
+
+#[test]
+fn failures_that_split_the_overlay_for_good_are_warned_of() {
+    let warnings = |failures: &str| one(&format!("{YAML}failures: [{failures}]\n")).warnings;
+    assert_eq!(
+        warnings("{clients: {list: [0, 3]}, from_round: 2}"),
+        [
+            "failures leave the overlay in 2 parts from round 2 on, which never hear from each other again: their models differ for good"
+        ]
+    );
+    for failures in [
+        "{clients: {list: [0]}}",
+        "{clients: {list: [0, 1]}}",
+        "{edges: {share: 0.3}, redraw: each_round}",
+        "{clients: {share: 0.3}, redraw: each_round}",
+    ] {
+        assert_eq!(warnings(failures), [""; 0], "{failures}");
+    }
+}
+
+#[test]
+fn a_share_of_less_than_half_a_client_is_nobody() {
+    let warnings = one(&format!("{YAML}stragglers: {{share: 0.04}}\n")).warnings;
+    assert!(warnings[0].starts_with("nobody is late: `stragglers.share` of 10 clients"));
 }
