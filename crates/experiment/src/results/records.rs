@@ -18,7 +18,7 @@ pub(crate) const METRICS: &str = "metrics.jsonl";
 pub type Measurements = BTreeMap<String, f64>;
 
 /// One evaluation of a run: an object of `metrics.jsonl`, its keys in the order of the fields.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Communication rounds done; 0 is the start.
@@ -147,7 +147,7 @@ impl RecordedFigure {
 }
 
 /// How one figure spreads over models.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spread {
     /// Arithmetic mean.
@@ -286,30 +286,16 @@ mod tests {
             round,
             local_steps: 3,
             examples_seen: 4,
-            train_loss: None,
             test_accuracy: spread,
             test_loss: spread,
-            validation_accuracy: None,
-            validation_loss: None,
             mean_model_accuracy: 0.3,
             consensus_distance: 1.0 / 3.0,
             bytes_total: 5,
             bytes_busiest_node: 6,
             messages_total: 7,
-            simulated_seconds: None,
             wall_seconds: 0.7,
             alive: 2,
-            components: None,
-            messages_as_printed: None,
-            train_shard_loss: None,
-            train_accuracy: None,
-            local_test_loss: None,
-            local_test_accuracy: None,
-            fine_tuned_loss: None,
-            fine_tuned_accuracy: None,
-            own_labels_accuracy: None,
-            theory: Measurements::new(),
-            own: BTreeMap::new(),
+            ..Record::default()
         }
     }
 

@@ -217,32 +217,14 @@ mod tests {
         let spread = Spread::of(&[accuracy]);
         Record {
             round,
-            local_steps: 0,
             examples_seen: 10 * round as u64,
-            train_loss: None,
             test_accuracy: spread,
             test_loss: spread,
-            validation_accuracy: None,
-            validation_loss: None,
             mean_model_accuracy: accuracy,
-            consensus_distance: 0.0,
             bytes_total: 100 * round as u64,
-            bytes_busiest_node: 0,
-            messages_total: 0,
-            simulated_seconds: None,
             wall_seconds: 0.5 * round as f64,
             alive: 1,
-            components: None,
-            messages_as_printed: None,
-            train_shard_loss: None,
-            train_accuracy: None,
-            local_test_loss: None,
-            local_test_accuracy: None,
-            fine_tuned_loss: None,
-            fine_tuned_accuracy: None,
-            own_labels_accuracy: None,
-            theory: crate::results::records::Measurements::new(),
-            own: std::collections::BTreeMap::new(),
+            ..Record::default()
         }
     }
 

@@ -1,14 +1,11 @@
 //! When models are judged, on what, and what is recorded: the only place where values come back from the device.
 
-use std::collections::BTreeMap;
-
 use meshfold_algorithms::{Algorithm, RowKind};
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
 use rand::seq::index;
 
 use crate::config::run_config::{Evaluate, TestExamples};
 use crate::results::clients::RowScore;
-use crate::results::records::Measurements;
 use crate::results::records::{Record, Spread};
 use crate::run::client_views::{ClientMeasurements, OwnScores, Views};
 use crate::run::local_tests::{LocalScores, LocalTests};
@@ -311,7 +308,7 @@ impl EvaluationResult {
         [self.scores.as_slice(), &self.served].concat()
     }
 
-    /// The record of this evaluation; figures that do not come from the models are left at zero.
+    /// The record of this evaluation, without the figures that do not come from the models.
     pub(crate) fn record(&self, round: usize) -> Record {
         let scores = || self.scores.iter().map(|row| &row.score);
         let shards = self.on_shards.as_deref();
@@ -332,16 +329,6 @@ impl EvaluationResult {
             validation_loss: validation.map(|scores| spread(scores.iter(), |score| score.loss)),
             mean_model_accuracy: self.mean_model.accuracy,
             consensus_distance: self.consensus_distance,
-            bytes_total: 0,
-            bytes_busiest_node: 0,
-            messages_total: 0,
-            simulated_seconds: None,
-            wall_seconds: 0.0,
-            alive: 0,
-            components: None,
-            messages_as_printed: None,
-            theory: Measurements::new(),
-            own: BTreeMap::new(),
             train_shard_loss: shards.map(|scores| spread(scores.iter(), |score| score.loss)),
             local_test_loss: local_tests.map(|scores| spread(scores.iter(), |score| score.loss)),
             local_test_accuracy: local_tests
@@ -351,6 +338,7 @@ impl EvaluationResult {
                 .map(|scores| spread(scores.iter(), |score| score.accuracy)),
             own_labels_accuracy: own_labels.map(Spread::of),
             train_accuracy: shards.map(|scores| spread(scores.iter(), |score| score.accuracy)),
+            ..Record::default()
         }
     }
 }
