@@ -43,4 +43,4 @@ def test_a_plan_expects_what_a_run_takes(experiment: Experiment, name: str, keys
     last = run.metrics().to_polars().row(-1, named=True)
     # The first round may lack what later ones have.
     assert last["bytes_total"] / ROUNDS == pytest.approx(planned["bytes_per_round"], rel=1 / ROUNDS)
-    assert last["local_steps"] / ROUNDS == pytest.approx(planned["steps_per_round"], rel=1 / ROUNDS)
+    assert last["local_steps"] / ROUNDS == pytest.approx(planned["local_steps_per_round"], rel=1 / ROUNDS)
