@@ -103,6 +103,8 @@ def ring_of(nodes: int) -> list[tuple[int, int]]:
         lambda seen: lambda t, count: seen(t, count),
         lambda seen: lambda t, nodes: seen(t, nodes),
         lambda seen: lambda *places: seen(*places),
+        lambda seen: lambda **names: seen(**names),
+        lambda seen: lambda nodes, **names: seen(names["round"], nodes),
         lambda seen: functools.partial(lambda degree, nodes, round: seen(round, nodes), 4),
         lambda seen: functools.wraps(ring_of_round)(lambda *places: seen(*places)),
     ],

@@ -88,6 +88,8 @@ def overlay(
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
         one_way = directed is True
         digest += " fixed" * (not changes) + " directed" * one_way + " weights" * weights + ("" if period is None else f" period {period}")
+        # By their places alone it would make another overlay.
+        digest += " by name" * by_name
 
         def edges(
             round: int, nodes: int, label_counts: NDArray[np.uint64] | None, seed: int | None
@@ -220,7 +222,7 @@ def _wants(function: Any, places: tuple[str, ...]) -> tuple[set[str], bool]:
     # A decorator may take no names, though it shows those of its function.
     if in_order and [each.name for each in first] == list(places):
         return wants, False
-    if by_name and set(places) <= set(signature.parameters):
+    if by_name and (not in_order or set(places) <= set(signature.parameters)):
         return wants, True
     for each, place in zip(first, places):
         is_other = each.name in ("round", "nodes") or each.default is not each.empty
