@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import meshfold as mf
+import meshfold.methods
 import pytest
 from meshfold import _own
 
@@ -108,6 +109,20 @@ def test_a_page_that_cannot_be_written_hides_neither_runs_nor_failures(experimen
     with pytest.raises(mf.RunFailed) as raised:
         mf.run(experiment, results="other", progress=False)
     assert len(raised.value.failures) == 4
+
+
+def test_what_a_published_method_refuses_has_no_traceback_and_what_it_gets_wrong_has_one() -> None:
+    def told(slowdown: object, models: object) -> str:
+        method = mf.methods.Swift()
+        method.slowdown = slowdown  # type: ignore[assignment]
+        try:
+            method.start(models)  # type: ignore[arg-type]
+        except Exception as error:
+            return _own.traceback(error)
+        return ""
+
+    assert told([1.0, 2.0], [0] * 3) == "slowdown: found 2 numbers, needed one for each of 3 clients"
+    assert told(None, [0] * 3).startswith("Traceback")
 
 
 def test_a_traceback_shows_the_lines_of_the_user() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,65 @@ def test_an_overlay_may_be_drawn_by_the_seed(experiment: Experiment) -> None:
 def test_an_overlay_of_other_parameters_is_refused(function: Any, changes: bool) -> None:
     called = "is called with round, nodes, and" if changes else "is called with nodes, and"
     with pytest.raises(ValueError, match=f"{called} by name with `label_counts` and `generator` if it has these parameters"):
+        mf.overlay(function, changes=changes)
+
+
+def ring_of(nodes: int) -> list[tuple[int, int]]:
+    return [(node, (node + 1) % nodes) for node in range(nodes)]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda seen: lambda round, nodes: seen(round, nodes),
+        lambda seen: lambda nodes, round: seen(round, nodes),
+        lambda seen: lambda nodes, generator, round, label_counts: seen(round, nodes),
+        lambda seen: lambda label_counts, round, nodes: seen(round, nodes),
+        lambda seen: lambda nodes, degree=4, round=1: seen(round, nodes),
+        lambda seen: lambda t, count: seen(t, count),
+        lambda seen: lambda t, nodes: seen(t, nodes),
+        lambda seen: lambda *places: seen(*places),
+        lambda seen: lambda **names: seen(**names),
+        lambda seen: lambda nodes, **names: seen(names["round"], nodes),
+        lambda seen: functools.partial(lambda degree, nodes, round: seen(round, nodes), 4),
+        lambda seen: functools.wraps(ring_of_round)(lambda *places: seen(*places)),
+    ],
+)
+def test_an_overlay_gets_round_and_nodes_by_their_names_or_in_this_order(experiment: Experiment, wrap: Any) -> None:
+    calls: list[tuple[int, int]] = []
+
+    def seen(round: int, nodes: int) -> list[tuple[int, int]]:
+        calls.append((round, nodes))
+        return ring_of(nodes)
+
+    records_of({**with_algorithm(experiment, "dsgd"), "topology": mf.overlay(wrap(seen), version="1"), "rounds": 2})
+    assert set(calls) == {(1, 10), (2, 10)}
+
+
+def ring_of_round(round: int, nodes: int) -> list[tuple[int, int]]:
+    return ring_of(nodes)
+
+
+def nodes_first(nodes: int, round: int, /) -> list[tuple[int, int]]:
+    return ring_of(nodes)
+
+
+@pytest.mark.parametrize(
+    ("function", "changes", "words"),
+    [
+        (lambda nodes, t: [], True, r"<lambda>\(nodes, t\): found `nodes` where it is given the round: it needs parameters called `round` and"),
+        (lambda t, round: [], True, "found `round` where it is given the number of nodes: .*, in any order, or two of other names"),
+        (lambda nodes, degree=4: [], True, "found `nodes` where it is given the round"),
+        (lambda round, degree=4: [], True, "found `degree=4` where it is given the number of nodes"),
+        (lambda t, degree=4: [], True, "found `degree=4` where it is given the number of nodes"),
+        (lambda nodes, *more: [], True, "found `nodes` where it is given the round"),
+        (nodes_first, True, r"nodes_first\(nodes.*found `nodes` where it is given the round"),
+        (lambda round: [], False, "found `round` where it is given the number of nodes: with `changes=False` it needs a parameter called `nodes`"),
+        (lambda degree=4: [], False, "found `degree=4` where it is given the number of nodes"),
+    ],
+)
+def test_an_overlay_whose_parameters_are_not_clear_is_refused(function: Any, changes: bool, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
         mf.overlay(function, changes=changes)
 
 

@@ -558,3 +558,22 @@ def test_who_is_gone_for_good_is_known(experiment: Experiment) -> None:
     base = with_algorithm(experiment, "leaving")
     (run,) = mf.run({**base, "evaluate": {"every": 1}, "rounds": 3, "failures": failures}, progress=False)
     assert [record["own"]["gone"] if "own" in record else None for record in records(run.folder)][1:] == [0.0, 1.0, 1.0]
+
+
+def test_a_client_that_is_back_has_its_old_model_and_a_late_one_its_first(experiment: Experiment) -> None:
+    models_in: dict[int, list[bytes]] = {}
+
+    def watch(models: mf.Stack, round: mf.Round) -> None:
+        models_in[round.number] = [bits(row) for row in models.numpy()]
+        round.train(models)
+        round.send(models)
+        models.mix(round.mixing)
+
+    failures = [
+        {"clients": {"list": [0]}, "from_round": 3, "until_round": 5},
+        {"clients": {"list": [1]}, "from_round": 1, "until_round": 4},
+    ]
+    act(experiment, watch, rounds=6, failures=failures, start="independent")
+    back, late = ([models_in[round][client] for round in range(1, 7)] for client in (0, 1))
+    assert back[2] == back[3] == back[4] and len(set(back)) == 4
+    assert late[0] == late[1] == late[2] == late[3] and len(set(late)) == 3

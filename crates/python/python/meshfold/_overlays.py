@@ -50,10 +50,12 @@ def overlay(
 
     Args:
         graph: a networkx graph whose nodes are 0 to N - 1, a matrix of NumPy or SciPy whose entries off the diagonal are the edges, an
-            array of edges `[E, 2]` of whole numbers, or a function that returns one of these. A function of `(round, nodes)`, with rounds counted from 1, makes an overlay for each round. It must always return the same graph for the
-            same round: it is called for the first round when the experiment is planned and again when the run begins, and a run that
-            continues from a checkpoint calls it once more. It may have two further parameters: `label_counts` is how many training
-            examples of each label each node holds, `[N, C]`; `generator` is a NumPy generator, another one for each seed and round.
+            array of edges `[E, 2]` of whole numbers, or a function that returns one of these. A function of `(round, nodes)`, with rounds
+            counted from 1, makes an overlay for each round. Parameters with these names may stand in any order; with other names, the first
+            one is the round and the second one the number of nodes. It must always return the same graph for the same round: it is called
+            for the first round when the experiment is planned and again when the run begins, and a run that continues from a checkpoint
+            calls it once more. It may have two further parameters: `label_counts` is how many training examples of each label each node
+            holds, `[N, C]`; `generator` is a NumPy generator, another one for each seed and round. Others need defaults, which are used.
         changes: if false, all rounds have the same overlay, and the function is one of `(nodes)`, with the same further parameters. The
             overlay must be connected; if it is directed, from every node to every other.
         period: after how many rounds the graphs of a function repeat, so that it is called for the rounds 1 to `period` alone. λ of the
@@ -73,17 +75,21 @@ def overlay(
 
     Raises:
         ValueError: if the graph cannot be used; the message names the node or row at fault. If a function has other parameters.
+        TypeError: if it is not clear which parameter of a function is the round and which one the number of nodes.
     """
     version = _digests.version_of(version, "overlay")
     if not isinstance(weights, bool):
         raise TypeError("overlay: `weights` says whether the graph is a mixing matrix, True or False: give the matrix in place of the graph")
     period = _period(period, changes)
     if callable(graph) and not hasattr(graph, "edges"):
-        function, wants = graph, _wants(graph, ("round", "nodes") if changes else ("nodes",))
+        function, places = graph, ("round", "nodes") if changes else ("nodes",)
+        wants, by_name = _wants(function, places)
         digest = version or _digests.of_values(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
         one_way = directed is True
         digest += " fixed" * (not changes) + " directed" * one_way + " weights" * weights + ("" if period is None else f" period {period}")
+        # By their places alone it would make another overlay.
+        digest += " by name" * by_name
 
         def edges(
             round: int, nodes: int, label_counts: NDArray[np.uint64] | None, seed: int | None
@@ -93,7 +99,8 @@ def overlay(
                 more["label_counts"] = label_counts
             if "generator" in wants:
                 more["generator"] = np.random.default_rng(seed)
-            graph = function(*((round, nodes) if changes else (nodes,)), **more)
+            given = {"round": round, "nodes": nodes} if changes else {"nodes": nodes}
+            graph = function(**given, **more) if by_name else function(*given.values(), **more)
             if not one_way and _is_directed(graph):
                 raise ValueError("the function returned a directed graph: give `mf.overlay` the argument `directed=True`")
             found = _weighed(graph, one_way) if weights else _Graph(*_edges(graph, nodes, one_way), None)
@@ -191,26 +198,55 @@ def _expect_same(found: _Graph, before: _Graph) -> None:
         )
 
 
-def _wants(function: Any, places: tuple[str, ...]) -> set[str]:
-    """Which of `label_counts` and `generator` the function has as parameters, beside one for each of `places`.
+def _wants(function: Any, places: tuple[str, ...]) -> tuple[set[str], bool]:
+    """Which of `label_counts` and `generator` the function has as parameters, and whether it gets `places` by name, else in their order.
 
     Raises:
         ValueError: if it has other parameters, or no room for `places`.
+        TypeError: if it is not clear which parameter stands for which of `places`.
     """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return set()
+        return set(), False
+    told = f"overlay: {getattr(function, '__name__', 'the function')}{signature}"
     wants = {"label_counts", "generator"} & set(signature.parameters)
-    try:
-        signature.bind(*places, **dict.fromkeys(wants))
-    except TypeError:
-        name = getattr(function, "__name__", "the function")
+    more = dict.fromkeys(wants)
+    in_order, by_name = _binds(signature, *places, **more), _binds(signature, **dict.fromkeys(places), **more)
+    if not in_order and not by_name:
         raise ValueError(
-            f"overlay: {name}{signature} is called with {', '.join(places)}, and by name with `label_counts` and `generator` if it has these "
-            "parameters"
-        ) from None
-    return wants
+            f"{told} is called with {', '.join(places)}, and by name with `label_counts` and `generator` if it has these parameters"
+        )
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    first = [each for each in signature.parameters.values() if each.kind in positional][: len(places)]
+    # A decorator may take no names, though it shows those of its function.
+    if in_order and [each.name for each in first] == list(places):
+        return wants, False
+    if by_name and (not in_order or set(places) <= set(signature.parameters)):
+        return wants, True
+    for each, place in zip(first, places):
+        is_other = each.name in ("round", "nodes") or each.default is not each.empty
+        if each.name != place and is_other:
+            raise TypeError(f"{told}: found `{each.replace(annotation=each.empty)}` where it is given {_GIVEN[place]}: {_NEEDED[len(places)]}")
+    return wants, False
+
+
+#: What stands in the places of a function, and what parameters it needs for one or for both.
+_GIVEN = {"round": "the round", "nodes": "the number of nodes"}
+_NEEDED = {
+    1: "with `changes=False` it needs a parameter called `nodes`, or first one of another name, without a default",
+    2: "it needs parameters called `round` and `nodes`, in any order, or two of other names, without defaults: first the round, then the "
+    "number of nodes",
+}
+
+
+def _binds(signature: inspect.Signature, *places: Any, **names: Any) -> bool:
+    """Whether a function with these parameters can be called so."""
+    try:
+        signature.bind(*places, **names)
+    except TypeError:
+        return False
+    return True
 
 
 def _edges(graph: Any, nodes: int | None, one_way: bool) -> tuple[int | None, NDArray[np.uint32]]:

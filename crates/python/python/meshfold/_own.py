@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import importlib
 import inspect
@@ -299,7 +300,12 @@ def start(method: Method, models: Stack, about: Start) -> object:
 
 
 def traceback(error: BaseException) -> str:
-    """An exception with its traceback, as text: the lines of the user's own files, and the line that raised it."""
+    """An exception with its traceback, as text: the lines of the user's own files, and the line that raised it.
+
+    What a published method refuses has none.
+    """
+    if _is_of_published(error):
+        return str(error)
     told = _traceback.TracebackException.from_exception(error)
     _shorten(told)
     return "".join(told.format()).strip()
@@ -323,6 +329,17 @@ def is_of_check(error: BaseException) -> bool:
         return True
     frames = [frame for frame, _ in _traceback.walk_tb(error.__traceback__)]
     return isinstance(error, ValueError) and bool(frames) and frames[-1].f_code.co_name == "check"
+
+
+def _is_of_published(error: BaseException) -> bool:
+    """Whether `error` is a `ValueError` that the code of a published method raises itself, and not what this code calls."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None or not isinstance(error, ValueError):
+        return False
+    code, module = place.tb_frame.f_code, str(place.tb_frame.f_globals.get("__name__"))
+    return module.startswith("meshfold.methods.") and code.co_code[place.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def _is_published(cls: type[Method]) -> bool:
