@@ -269,3 +269,21 @@ def test_attributes_with_names_of_common_keys_are_told_of(experiment: Experiment
         mf.run({**with_algorithm(experiment, "idle"), "sweep": None, "rounds": 2}, progress=False)
     (words,) = [str(warning.message) for warning in caught]
     assert "the method `idle`: `self.batch_size` and `self.learning_rate` have no effect on local steps" in words
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("models += np.zeros(models.shape)", "`models.set(np.asarray(models) + array)`"),
+        ("np.zeros(models.shape) + models", "`models.set(np.asarray(models) + array)`"),
+        ("models[0]", "`np.asarray(models)[3]`, or `models.gather([3])` as a stack"),
+        ("models[0] = 1", "`models.scatter([3], stack)` overwrites rows"),
+        ("round.mixing @ models", "`models.mix(round.mixing)` does that in place"),
+        ("np.eye(10) @ models", "`models.mix(matrix)` does that in place"),
+    ],
+)
+def test_operations_that_stacks_do_not_have_are_told_with_what_to_write(experiment: Experiment, line: str, instead: str) -> None:
+    exec(f"class Wrong(mf.Method):\n    def round(self, models, round): {line}", {"mf": mf, "np": np, "__name__": __name__})
+    with pytest.raises(mf.RunFailed) as raised:
+        mf.run({**with_algorithm(experiment, "wrong"), "sweep": None}, progress=False)
+    assert "TypeError: " in str(raised.value) and instead in str(raised.value)

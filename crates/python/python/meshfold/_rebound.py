@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from meshfold import _global_draws, _idle_names, _late, _shared
+from meshfold import _global_draws, _idle_names, _late, _remedies, _shared
 from meshfold._meshfold import Round, Stack
 from meshfold._own import Method, faults_told
 
@@ -33,6 +33,9 @@ def call_round(method: Method, models: Stack, about: Round) -> object:
         except ValueError as error:
             if str(error).startswith("examples for validation: 0,"):
                 error.args = (_NO_VALIDATION,)
+            raise
+        except TypeError as error:
+            _remedies.add_to(error)
             raise
     _shared.expect_unchanged(method, about)
     _idle_names.tell_of(method)
