@@ -272,6 +272,29 @@ def test_attributes_with_names_of_common_keys_are_told_of(experiment: Experiment
 
 
 @pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("models.set(np.asarray(models).mean(axis=0) + 0 * np.asarray(models))", True),
+        ("models.set(np.full((10, 10), 0.1) @ np.asarray(models))", True),
+        ("models.set(np.asarray(models).mean(axis=0) + 0 * np.asarray(models)); round.send(models)", False),
+        ("models.set(np.asarray(models) + 1)", False),
+    ],
+)
+def test_exchanges_by_arrays_that_nobody_counts_are_told_of(experiment: Experiment, tmp_path: Path, line: str, is_told: bool) -> None:
+    text = f"class Quiet(mf.Method):\n    def round(self, models, round): {line}\n"
+    file = tmp_path / "quiet.py"
+    file.write_text(text)
+    names = {"mf": mf, "np": np, "__name__": "quiet"}
+    exec(compile(text, str(file), "exec"), names)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.run({**with_algorithm(experiment, "quiet"), "sweep": None, "rounds": 1}, progress=False)
+    words = [str(warning.message) for warning in caught]
+    assert len(words) == is_told
+    assert all("the method `quiet` makes models of several rows by arrays and never calls round.send" in each for each in words)
+
+
+@pytest.mark.parametrize(
     ("line", "instead"),
     [
         ("models += np.zeros(models.shape)", "`models.set(np.asarray(models) + array)`"),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin, get_type_hints
 
-from meshfold import _digests, _key_types, _unread, _unseeded
+from meshfold import _digests, _key_types, _unread, _unseeded, _unsent
 from meshfold._errors import MeshfoldWarning
 from meshfold._libraries import is_library_file
 
@@ -235,6 +235,8 @@ def read_keys(cls: type[Method], text: str) -> str:
     if not _is_published(cls):
         _unread.tell_of(cls, cls.name, given)
         _unseeded.tell_of(cls, cls.name)
+        if cls.overlay:
+            _unsent.tell_of(cls, cls.name)
     _check(method)
     return json.dumps(keys)
 

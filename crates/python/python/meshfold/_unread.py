@@ -15,7 +15,7 @@ from meshfold._telling import Telling
 #: Names with which code may read any key.
 _ANY = frozenset(("getattr", "vars", "__dict__", "settings"))
 #: The modules of classes that every method may build on, and that read none of its keys.
-_BASES = ("meshfold._own", "builtins", "abc", "typing")
+BASES = ("meshfold._own", "builtins", "abc", "typing")
 
 #: The words of the code of each class; None if it may read any key.
 _WORDS: weakref.WeakKeyDictionary[type, set[str] | None] = weakref.WeakKeyDictionary()
@@ -40,7 +40,7 @@ def tell_of(kind: type, name: str, given: Collection[str]) -> None:
 
 def _words(kind: type) -> set[str] | None:
     """The names and texts in the code of a class and of all that it refers to."""
-    if any(_libraries.is_of_library(base) and base.__module__ not in _BASES for base in kind.__mro__):
+    if any(_libraries.is_of_library(base) and base.__module__ not in BASES for base in kind.__mro__):
         return None
     telling = Telling(lambda base: (), changed=None)
     try:
