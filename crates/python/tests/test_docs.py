@@ -25,7 +25,7 @@ def blocks_of(page: Path) -> list[str]:
 
 def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = blocks_of(PAGE)
-    assert len(blocks) == 12
+    assert len(blocks) == 13
     names: dict[str, object] = {}
     before = dict(_own.METHODS)
     try:
@@ -59,12 +59,12 @@ def test_the_programs_of_the_page_on_call_backs_run(
 
 def test_the_page_on_published_methods_runs_and_names_all(capsys: pytest.CaptureFixture[str]) -> None:
     page = DOCS / "published.md"
-    block, asynchronous = blocks_of(page)
+    block, flipped, asynchronous = blocks_of(page)
     exec(compile(block, str(page), "exec"), {})
     # The numbers differ from processor to processor in their last digits.
     told = re.sub(r"[\d.]+", "0", capsys.readouterr().out.split("\n\n")[0])
     assert told in re.sub(r"[\d.]+", "0", page.read_text())
-    rows = re.findall(r"^\| `(\w+)` \|.*?\|(.*?)\|.*\|$", page.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \|.*?\|(.*?)\|.*\|$", page.read_text().partition("## Attacks")[0], re.MULTILINE)
     groups = {
         "those of attacks": {"attack", "attackers", "strength"},
         "those of time": {"seconds_per_step", "sigma", "slowdown", "latency", "bandwidth", "window"},
@@ -72,8 +72,10 @@ def test_the_page_on_published_methods_runs_and_names_all(capsys: pytest.Capture
     named = {
         name: set(re.findall(r"`(\w+)`", keys)).union(*(group for words, group in groups.items() if words in keys)) for name, keys in rows
     }
-    classes = [getattr(mf.methods, name) for name in mf.methods.__all__]
+    classes = [kind for name in mf.methods.__all__ if isinstance(kind := getattr(mf.methods, name), type) and issubclass(kind, mf.Method)]
     assert named == {kind.name: set(_own.keys_of(kind)) for kind in classes}
+    exec(compile(flipped, str(page), "exec"), {})
+    assert "| bridge | 1 | " in capsys.readouterr().out
     exec(compile(asynchronous, str(page), "exec"), {})
     accuracies = [float(number) for number in re.findall(r"([\d.]+)%", capsys.readouterr().out)]
     assert len(accuracies) == 6 and all(going_on > waiting for waiting, going_on in zip(accuracies[:3], accuracies[3:], strict=True))

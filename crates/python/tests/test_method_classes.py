@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import operator
+import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_own_methods import Experiment, with_algorithm
 
@@ -121,3 +126,186 @@ def test_a_method_that_goes_by_edges_alone_is_told_of_weights_and_of_nothing_tha
     assert told("by_edges") == []
     with pytest.raises(TypeError, match="Wrong.mixes_by_weights is 1, needed true or false"):
         type("Wrong", (mf.Method,), {"mixes_by_weights": 1})
+
+
+def test_a_key_fault_has_the_line_of_the_key_and_a_value_error_its_words(experiment: Experiment) -> None:
+    class Checked(mf.Method):
+        share: float = 0.5
+        kind: str = "a"
+
+        def check(self) -> None:
+            if self.share > 1:
+                raise mf.KeyFault.value("share", "a number of at most 1")
+            if self.kind != "a":
+                raise ValueError("the kind is not a")
+
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            pass
+
+    for keys, path, message in (
+        ({"share": 2.0}, "algorithm.own.share", "found the number 2.0, needed a number of at most 1"),
+        ({"kind": "b"}, "algorithm.own", "algorithm.own: the kind is not a"),
+    ):
+        with pytest.raises(mf.ConfigError) as raised:
+            mf.plan({**with_algorithm(experiment, "checked", **keys), "sweep": None})
+        assert raised.value.path == path and message in raised.value.message
+        assert "Error" not in raised.value.message and "Refusal" not in raised.value.message
+
+
+@pytest.mark.parametrize("function", ["start", "round"])
+def test_a_key_fault_of_a_run_names_the_key_and_its_value(experiment: Experiment, function: str) -> None:
+    exec(
+        f"class Later(mf.Method):\n    reach: int = 1\n    def round(self, models, round): pass\n    def {function}(self, models, about):\n"
+        "        if self.reach > about.clients: raise mf.KeyFault.value('reach', f'at most {about.clients}')",
+        {"mf": mf, "__name__": __name__},
+    )
+    with pytest.raises(mf.RunFailed) as raised:
+        mf.run({**with_algorithm(experiment, "later", reach=11), "sweep": None}, progress=False)
+    (words,) = raised.value.failures.values()
+    assert words.endswith("later failed: algorithm.own.reach: found 11, needed at most 10")
+
+
+def test_a_key_that_is_an_array_is_refused(experiment: Experiment) -> None:
+    class Weighed(mf.Method):
+        weights: np.ndarray | None = None
+
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            print(self.weights)
+
+    with pytest.raises(mf.ConfigError, match=r"Weighed.weights: its type hint is an array, .* let it be `list\[float\]`"):
+        mf.plan({**with_algorithm(experiment, "weighed", weights=2.0), "sweep": None})
+
+
+def test_keys_that_no_code_reads_are_told_once(experiment: Experiment) -> None:
+    class Unread(mf.Method):
+        read: float = 0.5
+        forgotten: float = 0.5
+        by_name: float = 0.5
+
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            half(self, models)
+
+    def half(method: Unread, models: mf.Stack) -> None:
+        models *= method.read + float(operator.attrgetter("by_name")(method))
+
+    def told(**keys: float) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            mf.plan({**with_algorithm(experiment, "unread", **keys), "sweep": None})
+        return [str(warning.message) for warning in caught]
+
+    assert told(read=1.0, by_name=1.0) == [] and told() == []
+    (words,) = told(read=1.0, forgotten=1.0)
+    assert words.startswith("algorithm.own.forgotten has no effect: no code of the method `unread` reads `self.forgotten`")
+    assert told(read=1.0, forgotten=2.0) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["models *= round.settings[''.join(['si', 'ze'])]", "models *= getattr(self, ''.join(['si', 'ze']))", "copy.copy(self)", "self.step()"]
+)
+def test_keys_of_a_method_that_may_read_any_are_not_told(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    """That of a library's class neither: nobody looks into it."""
+    library = "import meshfold as mf\nclass Base(mf.Method):\n    def step(self): pass\n"
+    text = (
+        "import copy, meshfold as mf\nfrom a_library import Base\n"
+        f"class Sized({'Base' if 'step' in line else 'mf.Method'}):\n    size: float = 0.5\n    def round(self, models, round):\n        {line}\n"
+    )
+    for name, content in (("site-packages/a_library", library), ("of_a_user", text)):
+        (tmp_path / f"{name}.py").parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.py").write_text(content)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "site-packages"), *sys.path])
+    for module in ("a_library", "of_a_user"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    importlib.import_module("of_a_user")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mf.MeshfoldWarning)
+        mf.plan({**with_algorithm(experiment, "sized", size=1.0), "sweep": None})
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("np.random.default_rng()", "np.random.default_rng()"),
+        ("np.random.default_rng(None)", "np.random.default_rng()"),
+        ("np.random.Generator(np.random.PCG64())", "np.random.PCG64()"),
+        ("random.Random()", "random.Random()"),
+        ("helper()", "np.random.RandomState()"),
+        ("from numpy.random import default_rng; default_rng()", "default_rng()"),
+        ("np.random.default_rng([round.seed, round.number]); random.Random(round.seed); random.random", None),
+    ],
+)
+def test_generators_without_a_seed_are_told_of(experiment: Experiment, tmp_path: Path, line: str, call: str | None) -> None:
+    text = (
+        "import random\nimport numpy as np\nimport meshfold as mf\ndef helper(): return np.random.RandomState()\n"
+        f"class Unseeded(mf.Method):\n    def round(self, models, round):\n        {line}\n"
+    )
+    file = tmp_path / f"unseeded_{abs(hash(line))}.py"
+    file.write_text(text)
+    exec(compile(text, str(file), "exec"), {"__name__": "unseeded"})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.plan({**with_algorithm(experiment, "unseeded"), "sweep": None})
+    words = [str(warning.message) for warning in caught]
+    assert len(words) == (0 if call is None else 1)
+    assert all(f"`{call}` in " in each and "`np.random.default_rng([round.seed, round.number])`" in each for each in words)
+
+
+def test_attributes_with_names_of_common_keys_are_told_of(experiment: Experiment) -> None:
+    class Idle(mf.Method):
+        batch_size = 5
+
+        def start(self, models: mf.Stack) -> None:
+            self.momentum = models.zeros_like()
+
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            self.learning_rate = 0.0
+            round.train(models, velocity=self.momentum)
+            round.send(models)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.run({**with_algorithm(experiment, "idle"), "sweep": None, "rounds": 2}, progress=False)
+    (words,) = [str(warning.message) for warning in caught]
+    assert "the method `idle`: `self.batch_size` and `self.learning_rate` have no effect on local steps" in words
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("models.set(np.asarray(models).mean(axis=0) + 0 * np.asarray(models))", True),
+        ("models.set(np.full((10, 10), 0.1) @ np.asarray(models))", True),
+        ("models.set(np.asarray(models).mean(axis=0) + 0 * np.asarray(models)); round.send(models)", False),
+        ("models.set(np.asarray(models) + 1)", False),
+    ],
+)
+def test_exchanges_by_arrays_that_nobody_counts_are_told_of(experiment: Experiment, tmp_path: Path, line: str, is_told: bool) -> None:
+    text = f"class Quiet(mf.Method):\n    def round(self, models, round): {line}\n"
+    file = tmp_path / "quiet.py"
+    file.write_text(text)
+    names = {"mf": mf, "np": np, "__name__": "quiet"}
+    exec(compile(text, str(file), "exec"), names)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.run({**with_algorithm(experiment, "quiet"), "sweep": None, "rounds": 1}, progress=False)
+    words = [str(warning.message) for warning in caught]
+    assert len(words) == is_told
+    assert all("the method `quiet` makes models of several rows by arrays and never calls round.send" in each for each in words)
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("np.sin(models)", "`models.set(np.sin(np.asarray(models)))`"),
+        ("models[0]", "models.gather([0, 1]) is a stack of some of its rows"),
+        ("models[0] = 1", "`models.scatter([3], stack)` overwrites rows"),
+        ("round.mixing @ models", "models.mix(matrix) mixes in place"),
+        ("np.eye(10) @ models", "models.mix(matrix) mixes in place"),
+    ],
+)
+def test_operations_that_stacks_do_not_have_are_told_with_what_to_write(experiment: Experiment, line: str, instead: str) -> None:
+    exec(f"class Wrong(mf.Method):\n    def round(self, models, round): {line}", {"mf": mf, "np": np, "__name__": __name__})
+    with pytest.raises(mf.RunFailed) as raised:
+        mf.run({**with_algorithm(experiment, "wrong"), "sweep": None}, progress=False)
+    assert "TypeError: " in str(raised.value) and instead in str(raised.value)

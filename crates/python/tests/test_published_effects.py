@@ -38,15 +38,24 @@ def test_bits_alone_are_no_compression() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"attack": "alie"}, 'attack: found the text "alie", needed `attackers` beside it, their number or a list'),
-        ({"attack": "sign_flip", "strength": 2.0}, 'attack: found the text "sign_flip", needed `attackers` beside it'),
+        ({"attack": "alie"}, "missing key `attackers`"),
+        ({"attack": "sign_flip", "strength": 2.0}, "missing key `attackers`"),
+        ({"attackers": 3}, "missing key `attack`"),
+        ({"attackers": [0], "strength": 2.0}, "missing key `attack`"),
         ({"strength": 2.0}, "strength: found the number 2.0, needed an `attack` beside it, such as `sign_flip`"),
-        ({"strength": 2.0, "attackers": [1]}, "strength: found the number 2.0, needed an `attack` beside it"),
+        ({"strength": 2.0, "attack": "none", "attackers": [1]}, "strength: found the number 2.0, needed an `attack` beside it"),
     ],
 )
 def test_attacks_that_nobody_makes_are_refused(name: str, keys: dict[str, Any], words: str) -> None:
     with pytest.raises(mf.ConfigError, match=words):
         mf.run(experiment(name, **keys), progress=False)
+
+
+@pytest.mark.parametrize("attackers", [[0, 0], -1, 0.2])
+def test_of_attackers_that_cannot_be_only_that_is_told(attackers: Any) -> None:
+    with pytest.raises(mf.ConfigError, match="attackers: found") as raised:
+        mf.plan(experiment("bridge", attack="sign_flip", attackers=attackers))
+    assert raised.value.path == "algorithm.own.attackers" and raised.value.others == []
 
 
 def test_a_sweep_of_attackers_may_begin_at_none() -> None:
@@ -83,7 +92,9 @@ def test_other_keys_without_an_effect_are_refused(name: str, keys: dict[str, Any
         ("lead", {"bits": 8}),
         ("gossip_learning", {"tokens": True, "a": 3, "c": 5}),
         ("dfed_alt", {"private": [], "private_steps": 0}),
-        ("clipped_gossip", {"attackers": [1, 2]}),
+        ("clipped_gossip", {"attackers": [1, 2], "attack": "none"}),
+        ("clipped_gossip", {"attackers": 0}),
+        ("clipped_gossip", {"attackers": []}),
     ],
 )
 def test_defaults_and_keys_with_an_effect_are_taken(name: str, keys: dict[str, Any]) -> None:

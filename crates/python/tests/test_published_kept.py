@@ -18,7 +18,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "ad_psgd": {"sigma": 0.7, "latency": 0.3},
     "balance": {"gamma": 2.0},
     "div_share": {"sigma": 0.7, "latency": 0.3, "bandwidth": 1e5},
-    "dp_dsgd": {"batch_size": 1, "lot": 5},
+    "dp_dsgd": {"batch_size": 1, "lot": 5, "momentum": 0},
     "gossip_learning": {"sigma": 0.7, "latency": 0.3, "tokens": True, "a": 1, "c": 2, "period": 1.0},
     "k_gt": {"momentum": 0},
     "led": {"momentum": 0},
@@ -31,7 +31,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "teleportation": {"slots": 6},
 }
 ROBUST = ["balance", "bridge", "clipped_gossip", "coordinate_median", "ios", "krum", "rfa"]
-NAMES = [getattr(mf.methods, name).name for name in mf.methods.__all__]
+NAMES = sorted(name for name, kind in mf._own.METHODS.items() if kind.__module__.startswith("meshfold.methods."))
 #: Those that clients may leave for a while: all but one.
 FAILED = [name for name in NAMES if name != "extra"]
 #: Those that need links both ways.

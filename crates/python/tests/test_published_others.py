@@ -415,5 +415,6 @@ def test_keys_that_cannot_work_are_refused(name: str, keys: dict[str, Any], word
 def test_what_cannot_be_is_told_when_the_run_begins() -> None:
     with pytest.raises(mf.RunFailed, match="slots: found 9, but there are 8 clients"):
         mf.run(experiment("teleportation", slots=9, topology=None), progress=False)
-    with pytest.raises(mf.RunFailed, match="private: there is no layer `dense9.weight`: there are `dense0.weight`, `dense0.bias`"):
+    words = r"private: found \[.*\], needed names of layers: there is no `dense9.weight`, there are `dense0.weight`, `dense0.bias`"
+    with pytest.raises(mf.RunFailed, match=words):
         mf.run(experiment("dfed_alt", private=["dense9.weight"]), progress=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -225,3 +226,18 @@ def test_masks_have_erdos_renyi_kernels() -> None:
 def test_keys_that_cannot_work_are_refused(name: str, keys: dict[str, Any], words: str) -> None:
     with pytest.raises(mf.ConfigError, match=words):
         mf.run(experiment(name, **keys), progress=False)
+
+
+@pytest.mark.parametrize("name", ["dfed_alt", "dfed_salt", "dfedpgp"])
+def test_a_run_warns_if_no_layer_is_shared(name: str) -> None:
+    with pytest.warns(mf.MeshfoldWarning, match=f"private: the model has one layer, the last, so that clients of {name} exchange nothing"):
+        (run,) = mf.run(experiment(name, rounds=1), progress=False)
+    assert run.metrics().to_polars()["bytes_total"][-1] == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mf.MeshfoldWarning)
+        mf.run(experiment(name, rounds=1, private=["dense0.bias"]), progress=False)
+
+
+def test_ditto_warns_of_personal_models_that_are_never_trained() -> None:
+    with pytest.warns(mf.MeshfoldWarning, match="personal_steps: with 0, ditto never trains its personal models"):
+        mf.plan(experiment("ditto", personal_steps=0))

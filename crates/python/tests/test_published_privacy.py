@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -171,17 +172,36 @@ def test_keys_that_cannot_work_are_refused(keys: dict[str, Any], words: str) -> 
 
 
 def test_common_keys_that_do_not_fit_are_named() -> None:
-    with pytest.raises(mf.RunFailed, match="batch_size: dp_dsgd takes the gradient of each example"):
+    with pytest.raises(mf.RunFailed, match="batch_size: found .*, needed 1: dp_dsgd takes the gradient of each example"):
         mf.run(experiment("dp_dsgd"), progress=False)
-    with pytest.raises(mf.RunFailed, match="weight_decay: dp_dsgd has none"):
+    with pytest.raises(mf.RunFailed, match="weight_decay: found 0.1, needed 0: dp_dsgd has none"):
         mf.run(experiment("dp_dsgd", batch_size=1, weight_decay=0.1), progress=False)
-    with pytest.raises(mf.RunFailed, match="draw: dp_dsgd needs `shuffled`: drawn with replacement, a lot may hold an example twice"):
+    with pytest.raises(mf.RunFailed, match="draw: found .*, needed `shuffled`: drawn with replacement, a lot may hold an example twice"):
         mf.run(experiment("dp_dsgd", batch_size=1, draw="with_replacement"), progress=False)
+    with pytest.raises(mf.RunFailed, match="algorithm.own.momentum: found 0.9, needed 0: dp_dsgd has none"):
+        mf.run(experiment("dp_dsgd", batch_size=1, momentum=0.9), progress=False)
+    with pytest.raises(mf.RunFailed, match="algorithm.own.clip_norm: found 0.5, needed null: `norm` shortens") as raised:
+        mf.run(experiment("dp_dsgd", batch_size=1, clip_norm=0.5), progress=False)
+    assert "Traceback" not in str(raised.value) and "round 1" not in str(raised.value)
+
+
+def test_a_run_warns_of_a_delta_with_which_an_example_may_be_published() -> None:
+    with pytest.warns(mf.MeshfoldWarning, match=f"delta: found 0.04, and a client has {EXAMPLES} examples: with a delta of 1/{EXAMPLES} or more"):
+        mf.run(experiment("dp_dsgd", batch_size=1, delta=0.04, rounds=1), progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mf.MeshfoldWarning)
+        mf.run(experiment("dp_dsgd", batch_size=1, delta=0.039, rounds=1), progress=False)
+
+
+def test_a_small_epsilon_is_found_at_a_high_order() -> None:
+    """Without anything that leaks, the bound is that of delta alone, the smaller the higher the order."""
+    (found,) = epsilons(divergences(np.array([1e-6]), 50.0), np.array([1.0]), 1e-5)
+    assert 0 <= found < 1e-3
 
 
 def test_lots_of_more_examples_than_a_client_has_are_refused() -> None:
     uneven = mf.partition([SHARDS[0][:5], *SHARDS[1:6], SHARDS[6][:3], SHARDS[7]])
-    with pytest.raises(mf.RunFailed, match="lot: found 4, but client 6 has 3 examples: a lot holds no example twice"):
+    with pytest.raises(mf.RunFailed, match="lot: found 4, needed at most 3, the examples of client 6, which has the fewest: a lot holds no"):
         mf.run({**experiment("dp_dsgd", batch_size=1, lot=4), "partition": uneven}, progress=False)
     (run,) = mf.run({**experiment("dp_dsgd", batch_size=1, lot=3, rounds=1), "partition": uneven}, progress=False)
     spent = run.metrics().to_polars()[-1]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import pydoc
+import re
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -14,6 +18,7 @@ from transcribed import CLIENTS, Array, experiment, gradient, last_models, trans
 
 import meshfold as mf
 import meshfold.methods
+from meshfold.methods._attacks import usual_strength
 from meshfold.methods._inbox import Inbox
 
 #: An overlay of degrees 1 to 5, whose weights are unequal.
@@ -221,6 +226,30 @@ def ipm(i: int, j: int, h: Array) -> Array:
     return np.asarray(-0.1 * honest_around(i, h).mean(axis=0))
 
 
+def min_max(i: int, j: int, h: Array) -> Array:
+    """The largest g is sought by halving, as in the paper."""
+    known = honest_around(i, h)
+    allowed = max(distance(one, other) for one in known for other in known)
+    return halved(known, lambda lie: max(distance(lie, one) for one in known) <= allowed)
+
+
+def min_sum(i: int, j: int, h: Array) -> Array:
+    known = honest_around(i, h)
+    allowed = max(sum(distance(one, other) ** 2 for other in known) for one in known)
+    return halved(known, lambda lie: sum(distance(lie, one) ** 2 for one in known) <= allowed)
+
+
+def halved(known: Array, is_near: Callable[[Array], bool]) -> Array:
+    if len(known) == 1:
+        return np.asarray(known[0])
+    mean, deviation = known.mean(axis=0), known.std(axis=0, ddof=1)
+    low, high = 0.0, 100.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_near(mean - middle * deviation) else (low, middle)
+    return np.asarray(mean - low * deviation)
+
+
 def alie(i: int, j: int, h: Array) -> Array:
     known = honest_around(i, h)
     # Eight clients, two attackers: three honest clients must be won over.
@@ -247,6 +276,8 @@ def dissensus(i: int, j: int, h: Array) -> Array:
         ("sign_flip", None, sign_flip),
         ("sign_flip", 2.0, lambda i, j, h: -2 * h[j]),
         ("ipm", None, ipm),
+        ("min_max", None, min_max),
+        ("min_sum", None, min_sum),
         ("alie", None, alie),
         ("alie", 2.5, strong_alie),
         ("dissensus", 0.8, dissensus),
@@ -256,6 +287,16 @@ def test_attacks(attack: str, strength: float | None, lie: Attack) -> None:
     """On D-SGD without a defence, which is `clipped_gossip` with `tau: none`."""
     found = robust_models("clipped_gossip", attack=attack, strength=strength, tau="none")
     close(found, transcription(robust(gossip, lie)))
+
+
+def test_flipped_updates_take_a_model_as_far_the_other_way() -> None:
+    def step(x: Array, number: int) -> Array:
+        h = np.array([x[i] - RATE * gradient(x[i], i) for i in range(CLIENTS)])
+        lies = x - 3 * (h - x)
+        sent = {(i, j): lies[j] if j in ATTACKERS and i not in ATTACKERS else h[j] for i in range(CLIENTS) for j in neighbours(i)}
+        return np.array([gossip(i, h[i], {j: sent[i, j] for j in neighbours(i)}) for i in range(CLIENTS)])
+
+    close(robust_models("clipped_gossip", attack="update_flip", strength=3, tau="none"), transcription(step))
 
 
 def test_dissensus_keeps_clients_where_they_are() -> None:
@@ -272,7 +313,7 @@ def test_dissensus_keeps_clients_where_they_are() -> None:
 def test_gaussian_messages_are_noise_of_the_deviation_that_is_asked_for() -> None:
     """An attacked client with uniform weights has 1/degree of the noise, another draw in each round, the same for all neighbours."""
     keys: dict[str, Any] = {"topology": "complete", "rounds": 1, "tau": "none", "attackers": [3]}
-    plain = last_models("clipped_gossip", **keys)
+    plain = last_models("clipped_gossip", attack="none", **keys)
     noisy = last_models("clipped_gossip", attack="gaussian", strength=16, **keys)
     change = np.delete(noisy - plain, 3, axis=0).reshape(7, -1)
     np.testing.assert_allclose(change, change[:1].repeat(7, axis=0), atol=1e-5)
@@ -359,11 +400,89 @@ def test_keys_that_cannot_work_are_refused(name: str, keys: dict[str, Any], word
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"attackers": [8]}, "attackers: found client 8, but there are clients 0 to 7"),
-        ({"attackers": 9}, "attackers: found 9, but there are 8 clients"),
-        ({"attackers": 5, "attack": "alie"}, "alie: 5 of 8 clients attack, a majority: give a `strength`"),
+        ({"attackers": [8], "attack": "ipm"}, r"algorithm.own.attackers: found \[8\], needed clients from 0 to 7"),
+        ({"attackers": 9, "attack": "ipm"}, "algorithm.own.attackers: found 9, needed fewer than the 8 clients"),
+        ({"attackers": 8, "attack": "ipm"}, "algorithm.own.attackers: found 8, needed fewer than the 8 clients: if all attack, there is nobody"),
+        ({"attackers": 5, "attack": "alie"}, "algorithm.own.strength: found null, needed a number .* 5 of 8 clients attack, a majority"),
     ],
 )
 def test_attackers_that_cannot_be_are_told(keys: dict[str, Any], words: str) -> None:
-    with pytest.raises(mf.RunFailed, match=words):
+    with pytest.raises(mf.RunFailed, match=words) as raised:
         mf.run(experiment("bridge", **keys), progress=False)
+    assert "Traceback" not in str(raised.value)
+
+
+def told(experiment: dict[str, Any]) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.run(experiment, progress=False)
+    return [str(each.message) for each in caught if each.category is mf.MeshfoldWarning]
+
+
+@pytest.mark.parametrize(("attackers", "strength", "words"), [(1, "-0.1800", "on the other side of the mean"), (2, "0", "the mean of honest models")])
+def test_a_run_warns_of_an_alie_that_is_no_attack(attackers: int, strength: str, words: str) -> None:
+    (warning,) = told(experiment("rfa", attack="alie", attackers=attackers, rounds=2))
+    assert f"the strength {float(strength):.4g} where {attackers} of 8 clients attack" in warning and words in warning
+    assert told(experiment("rfa", attack="alie", attackers=3, rounds=1)) == []
+    assert told(experiment("rfa", attack="alie", attackers=attackers, strength=1.5, rounds=1)) == []
+
+
+def test_the_table_of_strengths_of_alie_is_right() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "published.md").read_text()
+    rows = re.findall(r"^  \| (\d+) \| (.*) \|$", page, re.MULTILINE)
+    assert [int(clients) for clients, _ in rows] == [10, 20, 50, 100]
+    for text, cells in rows:
+        clients = int(text)
+        counts = [1, 2, 3, 4, 5, *(clients * share // 10 for share in (2, 3, 4))]
+        for count, cell in zip(counts, cells.split(" | "), strict=True):
+            assert float(cell.replace("−", "-")) == pytest.approx(usual_strength("alie", np.arange(clients) >= count), abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("name", "assumed", "needed", "words"),
+    [("bridge", 1, 3, "which is D-SGD"), ("krum", 1, 4, "f attackers may choose"), ("ios", 2, 3, "keeps its own model")],
+)
+def test_a_run_warns_of_clients_with_too_few_neighbours(name: str, assumed: int, needed: int, words: str) -> None:
+    (warning,) = told(experiment(name, assumed=assumed, rounds=2))
+    assert f"with {assumed}, {name} needs at least {needed} neighbours around each client, and client 0 has 2 in round 1" in warning
+    assert "and 7 other clients have too few, too" in warning and words in warning
+    regular = {"regular": {"degree": needed}}
+    assert told(experiment(name, assumed=assumed, topology=regular, rounds=1)) == []
+    assert told(experiment(name, assumed=0, rounds=1)) == []
+
+
+def test_a_finished_run_tells_who_attacked_and_how_strongly() -> None:
+    base = {**experiment("rfa", attack="ipm", attackers=3, rounds=2), "seeds": {"methods": 9}}
+    (run,) = mf.run(base, progress=False)
+    assert meshfold.methods.attackers(run) == sorted(np.random.default_rng([9, 0]).choice(CLIENTS, 3, replace=False).tolist())
+    assert run.metrics().to_polars()["own.attack_strength"].to_list() == [None, 0.1, 0.1]
+    (listed, nobody, other) = (
+        mf.run(experiment(name, rounds=1, **keys), progress=False)[0]
+        for name, keys in (("rfa", {"attack": "ipm", "attackers": [5, 2]}), ("rfa", {}), ("k_gt", {}))
+    )
+    assert meshfold.methods.attackers(listed) == [2, 5] and meshfold.methods.attackers(nobody) == []
+    with pytest.raises(ValueError, match="its method has no key `attackers`"):
+        meshfold.methods.attackers(other)
+
+
+def test_the_help_of_a_rule_has_the_formulas_of_attacks() -> None:
+    for name in ROBUST:
+        text = pydoc.plain(pydoc.render_doc(mf._own.METHODS[name]))
+        assert "alie         mean - s std of h_k over R_i" in text and "strength: the s of the attack" in text
+
+
+class Nearest(meshfold.methods.RobustAveraging, mf.Method):
+    """A rule of a user's: the mean of the own model and the nearest message."""
+
+    def average(self, inbox: mf.methods.Inbox, round: mf.Round) -> mf.Stack:
+        nearest = inbox.ordered(inbox.distances())[inbox.ends - inbox.degrees]
+        chosen = np.zeros(len(inbox.rows), bool)
+        chosen[nearest] = True
+        return inbox.sums(np.where(chosen, 0.5, 0.0), np.full(len(inbox.models), 0.5))
+
+
+def test_a_rule_of_a_users_own_stands_under_the_same_attacks() -> None:
+    def rule(i: int, own: Array, received: dict[int, Array]) -> Array:
+        return np.asarray((own + min(received.values(), key=lambda model: distance(own, model))) / 2)
+
+    close(robust_models("nearest"), transcription(robust(rule, sign_flip)))

@@ -152,6 +152,11 @@ def words_of(function: types.FunctionType) -> set[str]:
     return {name for code in _within(function.__code__) for name in code.co_names}
 
 
+def texts_of(function: types.FunctionType) -> set[str]:
+    """The texts in the code of `function`."""
+    return {const for code in _within(function.__code__) for const in code.co_consts if isinstance(const, str)}
+
+
 def nonlocals_of(function: types.FunctionType) -> dict[str, tuple[Any, Any]]:
     """The variables of enclosing functions that `function` uses, if they have a value: their cells and values."""
     variables = {}
@@ -223,7 +228,7 @@ class _Visitor(ast.NodeVisitor):
             self.names.bound.add((node.id,))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        chain = _chain(node)
+        chain = chain_of(node)
         if chain is None:
             self.visit(node.value)
         elif isinstance(node.ctx, ast.Load):
@@ -243,7 +248,7 @@ class _Visitor(ast.NodeVisitor):
         self._is_set = before
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        chain = _chain(node.target)
+        chain = chain_of(node.target)
         if chain is not None:
             self.names.used.add(chain)
         self.generic_visit(node)
@@ -278,7 +283,7 @@ class _Visitor(ast.NodeVisitor):
     def _change(self, node: ast.AST) -> None:
         while isinstance(node, ast.Subscript):
             node = node.value
-        chain = _chain(node)
+        chain = chain_of(node)
         if chain is not None:
             self.names.changed.add(chain)
 
@@ -287,12 +292,13 @@ def _place_of(node: ast.AST) -> Chain | None:
     """The variable or attribute that `node` is, or is an entry of."""
     while isinstance(node, ast.Subscript):
         node = node.value
-    return _chain(node)
+    return chain_of(node)
 
 
-def _chain(node: ast.AST) -> Chain | None:
+def chain_of(node: ast.AST) -> Chain | None:
+    """The name that `node` is, with the attributes that are read of it; None if it is anything else."""
     if isinstance(node, ast.Attribute):
-        inner = _chain(node.value)
+        inner = chain_of(node.value)
         return None if inner is None else (*inner, node.attr)
     return (node.id,) if isinstance(node, ast.Name) else None
 

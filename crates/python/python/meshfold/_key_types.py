@@ -5,6 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any, Literal, Union, get_args, get_origin
 
+import numpy as np
+
 _WORDS = {
     bool: "true or false",
     int: "a whole number",
@@ -36,6 +38,15 @@ def needed(value: Any, hint: Any) -> str | None:
     is_whole = fits and all(needed(*each) is None for each in zip(_values_within(value), hints, strict=False))
     has_length = not fits or len(hints) == len(_values_within(value))
     return None if is_whole and has_length else _in_words(hint)
+
+
+def is_array(hint: Any) -> bool:
+    """Whether values of the type `hint` are arrays, of which a configuration has none."""
+    origin = get_origin(hint)
+    if origin is Union or origin is types.UnionType:
+        return any(map(is_array, get_args(hint)))
+    plain = origin or hint
+    return isinstance(plain, type) and not issubclass(plain, np.generic) and hasattr(plain, "dtype") and hasattr(plain, "shape")
 
 
 def _values_within(value: Any) -> list[Any]:

@@ -254,7 +254,10 @@ class Start:
         """Training examples of each client, `[N]`."""
     @property
     def settings(self) -> dict[str, Any]:
-        """All keys of the method, as the configuration has them with defaults: `batch_size`, `momentum`, ... and its own."""
+        """All keys of the method, as the configuration has them with defaults: `batch_size`, `momentum`, ... and its own.
+
+        Each call makes a new dict: what a method changes in it has no effect.
+        """
 
 class Round:
     """One communication round, as `Method.round` sees it."""
@@ -313,7 +316,10 @@ class Round:
         """
     @property
     def settings(self) -> dict[str, Any]:
-        """All keys of the method, as the configuration has them with defaults: `batch_size`, `momentum`, ... and its own."""
+        """All keys of the method, as the configuration has them with defaults: `batch_size`, `momentum`, ... and its own.
+
+        Each call makes a new dict: what a method changes in it has no effect.
+        """
     @property
     def learning_rates(self) -> NDArray[np.float32]:
         """The learning rate of each client's next local step, `[N]`; 0 for clients that do not take part."""
@@ -385,7 +391,8 @@ class Round:
             models: the models, `[R, P]`, of as many rows as you like.
             on: `train`, the training examples of the clients; `local_test`, the clients' local test sets (`evaluate: {local_test: 0.2}`;
                 a client without one gets zeros); `validation`, the examples that the configuration sets apart
-                (`dataset: {mnist: {validation: 5000}}`), the same for all rows; or `test`, the test examples.
+                (`dataset: {mnist: {validation: 5000}}`), the same for all rows; or `test`, all test examples, also where
+                `evaluate: {examples: 50}` has the models of the run judged on fewer.
             clients: the client whose training examples or local test set each row is judged on, `[R]`; row `i` has those of client `i`
                 if absent.
 

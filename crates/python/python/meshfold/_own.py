@@ -12,10 +12,11 @@ import sys
 import traceback as _traceback
 import warnings
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin, get_type_hints
 
-from meshfold import _digests, _key_types
+from meshfold import _digests, _key_types, _unread, _unseeded, _unsent
 from meshfold._errors import MeshfoldWarning
 from meshfold._libraries import is_library_file
 
@@ -100,7 +101,8 @@ class Method:
             METHODS[cls.name] = cls
 
     def check(self) -> None:
-        """Checks the keys. Raise `KeyFault.value(key, needed)`, or a `ValueError`, if a value cannot work."""
+        """Checks the keys, each an attribute by its name, before any run begins. Raise `KeyFault.value(key, needed)` if a value cannot work: the
+        error marks its line. A `ValueError` marks the method as a whole."""
 
     def start(self, models: Stack, *about: Any, **_: Any) -> None:
         """Makes what the method keeps between rounds; called before the first. `models`, `[R, P]`, is a copy of the initial models.
@@ -115,7 +117,15 @@ class Method:
 
 
 class KeyFault(ValueError):
-    """A key of a method is wrong; `kind` is `unknown`, `missing` or `value`."""
+    """A key of a method is wrong; `kind` is `unknown`, `missing` or `value`.
+
+        def check(self):
+            if not 0 < self.share <= 1:
+                raise mf.KeyFault.value("share", "a number above 0 and at most 1")
+
+    Raised in `check`, it is an error at the line of the key, before any run begins. Raised in `start` or `round`, which know more, it ends the run
+    with an error that has the key and its value, and no traceback.
+    """
 
     def __init__(
         self, kind: str, key: str, *, known: list[str] | None = None, needed: str | None = None
@@ -204,6 +214,11 @@ def read_keys(cls: type[Method], text: str) -> str:
             raise KeyFault("unknown", key, known=[*hints, *COMMON])
     keys = {}
     for key, hint in hints.items():
+        if _key_types.is_array(hint):
+            raise _Refusal(
+                f"{cls.__name__}.{key}: its type hint is an array, which no configuration has: let it be `list[float]`, and make an array of it in "
+                "`start`"
+            )
         if key in given:
             value = given[key]
         elif hasattr(cls, key):
@@ -218,8 +233,30 @@ def read_keys(cls: type[Method], text: str) -> str:
     # The `config.yaml` of a run has all keys, whether or not its user gave them.
     setattr(method, GIVEN, frozenset(given) if len(given) < len(hints) else frozenset())
     _expect_functions(method)
-    method.check()
+    if not _is_published(cls):
+        _unread.tell_of(cls, cls.name, given)
+        _unseeded.tell_of(cls, cls.name)
+        if cls.overlay:
+            _unsent.tell_of(cls, cls.name)
+    _check(method)
     return json.dumps(keys)
+
+
+def _check(method: Method) -> None:
+    """Calls the `check` of `method`.
+
+    Raises:
+        _Refusal: in place of a `ValueError` that `check` raises itself, with which it refuses its keys.
+    """
+    try:
+        method.check()
+    except KeyFault:
+        raise
+    except ValueError as error:
+        frames = [frame for frame, _ in _traceback.walk_tb(error.__traceback__)]
+        if frames[-1].f_code.co_name != "check":
+            raise
+        raise _Refusal(str(error)) from None
 
 
 def _expect_hint(cls: type, key: str) -> None:
@@ -239,7 +276,17 @@ def make(cls: type[Method], text: str) -> Method:
 
 
 class _Refusal(ValueError):
-    """What is wrong with a method, in words that need no traceback."""
+    """What is wrong with a method or its keys, in words that need no traceback."""
+
+
+@contextmanager
+def faults_told(about: Start | Round) -> Iterator[None]:
+    """Within, around `start` or `round`, a `KeyFault` becomes words that need no traceback: the key, what it was, and what it needs."""
+    try:
+        yield
+    except KeyFault as fault:
+        found = json.dumps(about.settings.get(fault.key))
+        raise _Refusal(f"algorithm.own.{fault.key}: found {found}, needed {fault.needed or 'another one'}") from None
 
 
 def _expect_functions(method: Method) -> None:
@@ -296,15 +343,14 @@ def start(method: Method, models: Stack, about: Start) -> object:
     takes_two = len(places) > 1 or any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
     begin: Callable[..., object] = method.start
     importlib.import_module("meshfold._shared").watch(method)
-    return begin(models, about) if takes_two else begin(models)
+    with faults_told(about):
+        return begin(models, about) if takes_two else begin(models)
 
 
 def traceback(error: BaseException) -> str:
-    """An exception with its traceback, as text: the lines of the user's own files, and the line that raised it.
-
-    What a published method refuses has none.
-    """
-    if _is_of_published(error):
+    """An exception as text, with its traceback where words alone do not tell what is wrong: the lines of the user's own files, and the line
+    that raised it. What a published method refuses has none."""
+    if isinstance(error, _Refusal) or _is_of_published(error):
         return str(error)
     told = _traceback.TracebackException.from_exception(error)
     _shorten(told)
@@ -320,15 +366,6 @@ def _shorten(told: _traceback.TracebackException) -> None:
     for cause in (told.__cause__, told.__context__):
         if cause is not None:
             _shorten(cause)
-
-
-def is_of_check(error: BaseException) -> bool:
-    """Whether `error` tells what is wrong by itself: a `ValueError` raised directly in a function `check`, with which a method refuses its
-    keys, or that the method cannot be called."""
-    if isinstance(error, _Refusal):
-        return True
-    frames = [frame for frame, _ in _traceback.walk_tb(error.__traceback__)]
-    return isinstance(error, ValueError) and bool(frames) and frames[-1].f_code.co_name == "check"
 
 
 def _is_of_published(error: BaseException) -> bool:

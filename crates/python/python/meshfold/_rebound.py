@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from meshfold import _global_draws, _late, _shared
+from meshfold import _global_draws, _idle_names, _late, _remedies, _shared
 from meshfold._meshfold import Round, Stack
-from meshfold._own import Method
+from meshfold._own import Method, faults_told
 
 #: The attribute of a method that says that its user was told.
 _TOLD = "_meshfold_told_of_rebound"
@@ -27,14 +27,18 @@ _NO_VALIDATION = (
 
 def call_round(method: Method, models: Stack, about: Round) -> object:
     """Calls the `round` of `method`, and warns of what it does that is lost, or that other runs see."""
-    with _global_draws.watched(method):
+    with _global_draws.watched(method), faults_told(about):
         try:
             returned = _called(method, models, about)
         except ValueError as error:
             if str(error).startswith("examples for validation: 0,"):
                 error.args = (_NO_VALIDATION,)
             raise
+        except TypeError as error:
+            _remedies.add_to(error)
+            raise
     _shared.expect_unchanged(method, about)
+    _idle_names.tell_of(method)
     return returned
 
 

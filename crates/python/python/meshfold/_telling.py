@@ -85,6 +85,10 @@ class Telling:
         """The functions of the user's that were met."""
         return [value for value, _, _ in self._met if isinstance(value, types.FunctionType) and not _libraries.is_of_library(value)]
 
+    def names_whole_modules(self) -> bool:
+        """Whether modules of the user's are used as a whole, so that it is not known which of their functions are."""
+        return any(isinstance(value, _libraries.Source) for value, _, _ in self._met)
+
     def attributes_read(self, kind: type) -> set[str]:
         """The attributes of its objects that functions of a class read, among those whose names the code has."""
         words = self._words | {"__call__", "__next__", "__iter__", "__getitem__", "__len__"}

@@ -81,17 +81,6 @@ fn fault(py: Python<'_>, error: &PyErr) -> OwnFault {
             key,
             needed: text("needed").unwrap_or_default(),
         },
-        _ if is_of_check(py, error) => OwnFault::Refused(error.to_string()),
         _ => OwnFault::Refused(traceback(py, error)),
     }
-}
-
-fn is_of_check(py: Python<'_>, error: &PyErr) -> bool {
-    let found = py
-        .import("meshfold._own")
-        .and_then(|module| {
-            module.call_method1("is_of_check", (error.clone_ref(py).into_value(py),))
-        })
-        .and_then(|found| found.extract());
-    found.unwrap_or(false)
 }

@@ -5,6 +5,9 @@ your own with the same name takes its place. Each stands in a file of its own, w
 method of your own.
 """
 
+from meshfold.methods._attackers import attackers
+from meshfold.methods._inbox import Inbox
+from meshfold.methods._robust import AssumesAttackers, RobustAveraging
 from meshfold.methods.ad_psgd import AdPsgd
 from meshfold.methods.balance import Balance
 from meshfold.methods.beer import Beer
@@ -51,6 +54,7 @@ from meshfold.methods.teleportation import Teleportation
 
 __all__ = [
     "AdPsgd",
+    "AssumesAttackers",
     "Balance",
     "Beer",
     "Bridge",
@@ -76,6 +80,7 @@ __all__ = [
     "GossipPga",
     "GtHsgd",
     "Ios",
+    "Inbox",
     "KGt",
     "Krum",
     "Lead",
@@ -87,10 +92,12 @@ __all__ = [
     "PushPull",
     "RelaySgd",
     "Rfa",
+    "RobustAveraging",
     "SkipTrain",
     "SlowMo",
     "SparseSharing",
     "SquarmSgd",
     "Swift",
     "Teleportation",
+    "attackers",
 ]

@@ -15,6 +15,12 @@ def expect_effect(method: object, key: str, has_effect: bool, needed: str) -> No
         KeyFault: naming the key.
     """
     value = getattr(method, key)
-    is_given = key in getattr(method, GIVEN, ()) or value != getattr(type(method), key)
-    if not has_effect and is_given and value is not None:
+    is_wished = key in getattr(method, GIVEN, ()) or value != getattr(type(method), key)
+    if not has_effect and is_wished and value is not None:
         raise mf.KeyFault.value(key, needed)
+
+
+def is_given(method: object, key: str) -> bool:
+    """Whether a configuration gives a `key` of `method`, or all of its keys."""
+    given = getattr(method, GIVEN, ())
+    return not given or key in given

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Orders of Rényi divergence that are tried.
-ORDERS = np.array([*range(2, 64), *range(64, 256, 8), 256, 320, 384, 448, 512])
+ORDERS = np.array([*range(2, 64), *range(64, 256, 8), 256, 320, 384, 448, *(512 * 2**power for power in range(6))])
 
 
 def divergences(shares: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
@@ -46,6 +46,7 @@ def _divergence(share: float, noise: float, order: int) -> float:
     if share == 1:
         return order / (2 * noise**2)
     k = np.arange(order + 1)
-    binomial = math.lgamma(order + 1) - np.array([math.lgamma(i + 1) + math.lgamma(order - i + 1) for i in k])
+    factorials = np.array([math.lgamma(i + 1) for i in k])
+    binomial = factorials[-1] - (factorials + factorials[::-1])
     terms = binomial + (order - k) * math.log1p(-share) + k * math.log(share) + k * (k - 1) / (2 * noise**2)
     return float(np.logaddexp.reduce(terms)) / (order - 1)

@@ -5,12 +5,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import meshfold as mf
+from meshfold import _late
+from meshfold.methods._same_overlay import name_of
 
 
 def check(private: list[str] | str) -> None:
     """Refuses a key `private` that is neither a list nor `last`."""
     if isinstance(private, str) and private != "last":
         raise mf.KeyFault.value("private", "a list of names of layers, or `last`")
+
+
+def expect_shared(method: object, private: list[str] | str, models: mf.Stack) -> None:
+    """Refuses layers that `models` do not have, and warns if no layer is left to be shared; called in `start`."""
+    if blocks(private, models).shared:
+        return
+    why = "the model has one layer, the last" if private == "last" else "all layers are private"
+    _late.say(
+        f"algorithm.own.private: {why}, so that clients of {name_of(method)} exchange nothing, as with the method alone: messages have 0 bytes. "
+        "Take a model of more layers, or name fewer: `private: []` shares all"
+    )
 
 
 class Blocks(NamedTuple):
@@ -41,5 +54,5 @@ def _named(private: list[str] | str, layers: list[str]) -> list[str]:
         return [name for name in layers if name.rpartition(".")[0] == last] if last else layers[-1:]
     unknown = [name for name in private if name not in layers]
     if unknown:
-        raise ValueError(f"private: there is no layer `{unknown[0]}`: there are `{'`, `'.join(layers)}`")
+        raise mf.KeyFault.value("private", f"names of layers: there is no `{unknown[0]}`, there are `{'`, `'.join(layers)}`")
     return list(private)

@@ -19,8 +19,8 @@ class Bridge(AssumesAttackers, mf.Method):
     With `assumed: 0` it is D-SGD with uniform weights.
 
     # Interpretation
-    A client of degree 2 b or less drops as many as leave one number or two. In the paper a client averages, then steps along its gradient
-    at its old model; here it does its local work, then averages.
+    A client of degree 2 b or less drops as many as leave one number or two: with degree 2 none, and a run warns of such clients. In the paper
+    a client averages, then steps along its gradient at its old model; here it does its local work, then averages.
 
     Source: Fang, Yang and Bajwa, IEEE Transactions on Signal and Information Processing over Networks 2022 (arXiv 1908.08098).
 
@@ -29,6 +29,10 @@ class Bridge(AssumesAttackers, mf.Method):
     """
 
     mixes_by_weights = False
+    with_fewer = "it drops fewer numbers, with two neighbours or one none, which is D-SGD"
+
+    def neighbours_needed(self) -> int:
+        return 2 * self.assumed + 1
 
     def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
         degrees = inbox.degrees

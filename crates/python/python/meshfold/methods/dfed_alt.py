@@ -37,6 +37,9 @@ class DfedAlt(mf.Method):
             raise mf.KeyFault.value("private_steps", "a whole number of at least 0")
         expect_effect(self, "private_steps", self.private != [] or self.private_steps == 0, "layers in `private` beside it: none are private")
 
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        _private_layers.expect_shared(self, self.private, models)
+
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         blocks = _private_layers.blocks(self.private, models)
         if self.private_steps == 0:

@@ -43,6 +43,9 @@ class DfedSalt(mf.Method):
         if not self.rho >= 0:
             raise mf.KeyFault.value("rho", "a number of at least 0")
 
+    def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        _private_layers.expect_shared(self, self.private, models)
+
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         blocks = _private_layers.blocks(self.private, models)
         round.train(models, layers=blocks.private, steps=self.private_steps)

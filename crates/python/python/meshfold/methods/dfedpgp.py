@@ -46,6 +46,7 @@ class DFedPgp(mf.Method):
         expect_effect(self, "private_steps", self.private != [], "layers in `private` beside it: none are private")
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
+        _private_layers.expect_shared(self, self.private, models)
         self.omega = np.ones(len(models))
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

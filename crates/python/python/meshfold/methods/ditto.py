@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import meshfold as mf
+from meshfold._errors import warn_user
 
 
 class Ditto(mf.Method):
@@ -35,6 +36,8 @@ class Ditto(mf.Method):
             raise mf.KeyFault.value("pull", "a number of at least 0")
         if self.personal_steps is not None and self.personal_steps < 0:
             raise mf.KeyFault.value("personal_steps", "a whole number of at least 0")
+        if self.personal_steps == 0:
+            warn_user("algorithm.own.personal_steps: with 0, ditto never trains its personal models: the initial model is judged in all rounds")
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.shared = models.copy()

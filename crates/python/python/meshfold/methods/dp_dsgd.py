@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import meshfold as mf
+from meshfold import _late
 from meshfold.methods._privacy import divergences, epsilons
 
 
@@ -20,12 +21,14 @@ class DpDsgd(mf.Method):
     lots each, rounded up. A lot of more examples than a client has is refused, and so is `draw: with_replacement`.
 
     `batch_size` must be 1, as a gradient is taken for each example. Each counts as a local step in records, in simulated time and in a
-    learning rate that moves on with steps: `local_steps` is `examples_seen`, and a step of the method is L of these. `momentum` has no
-    effect. With `noise: 0`, a large `norm` and lots that divide the shards it is DFedAvg with batches of L examples.
+    learning rate that moves on with steps: `local_steps` is `examples_seen`, and a step of the method is L of these. `momentum`,
+    `weight_decay` and `clip_norm` are refused: the method has none of the first two, and `norm` takes the place of the third. With
+    `noise: 0`, a large `norm` and lots that divide the shards it is DFedAvg with batches of L examples.
 
     Each round records `epsilon`, the spread over clients of the privacy that each has spent so far: its examples are (epsilon, delta)
     differentially private toward everybody who sees all of its messages, its neighbours for instance, or all of them together. It is an upper
-    bound: only whole orders of Rényi divergence are tried. Without noise nothing bounds it, and there is no figure.
+    bound: only whole orders of Rényi divergence are tried. A run warns of a `delta` of 1/n_i or more, with which a method may publish an
+    example of each client as it is. Without noise nothing bounds it, and there is no figure.
 
     # Interpretation
     The account is that of the sampled Gaussian mechanism, for examples that are drawn independently with the probability L / n_i (Poisson
@@ -63,6 +66,14 @@ class DpDsgd(mf.Method):
         #: Lots that each client has taken, and how many examples of its pass in progress, `[N]`.
         self.steps = np.zeros(len(models))
         self.taken = np.zeros(len(models), np.int64)
+        for known in about:
+            self._check_common(known)
+            most = int(known.shard_sizes.max())
+            if self.delta * most >= 1:
+                _late.say(
+                    f"algorithm.own.delta: found {self.delta:.4g}, and a client has {most} examples: with a delta of 1/{most} or more, to publish one of "
+                    "its examples as it is would be private. Give one far below that"
+                )
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         self._check_common(round)
@@ -87,18 +98,24 @@ class DpDsgd(mf.Method):
         round.send(models)
         models.mix(round.mixing)
 
-    def _check_common(self, round: mf.Round) -> None:
-        if round.settings["batch_size"] != 1:
-            raise ValueError("batch_size: dp_dsgd takes the gradient of each example: it must be 1, and `lot` says how many make a step")
-        if round.settings["weight_decay"] != 0:
-            raise ValueError("weight_decay: dp_dsgd has none: it would be shortened with the gradient of each example")
-        if round.settings["draw"] != "shuffled":
-            raise ValueError("draw: dp_dsgd needs `shuffled`: drawn with replacement, a lot may hold an example twice, and its noise is too weak then")
-        fewest = int(np.argmin(round.shard_sizes))
-        if round.shard_sizes[fewest] < self.lot:
-            raise ValueError(
-                f"lot: found {self.lot}, but client {fewest} has {round.shard_sizes[fewest]} examples: a lot holds no example twice, so it has at "
-                "most those of the client with the fewest"
+    def _check_common(self, about: mf.Start | mf.Round) -> None:
+        """Refuses keys of all methods that do not fit, and lots that are too large."""
+        settings, sizes = about.settings, about.shard_sizes
+        if settings["batch_size"] != 1:
+            raise mf.KeyFault.value("batch_size", "1: dp_dsgd takes the gradient of each example, and `lot` says how many make a step")
+        if settings["weight_decay"] != 0:
+            raise mf.KeyFault.value("weight_decay", "0: dp_dsgd has none: it would be shortened with the gradient of each example")
+        if settings["momentum"] != 0:
+            raise mf.KeyFault.value("momentum", "0: dp_dsgd has none")
+        if settings["clip_norm"] is not None:
+            raise mf.KeyFault.value("clip_norm", "null: `norm` shortens the gradients of dp_dsgd, and its noise is measured by that")
+        if settings["draw"] != "shuffled":
+            raise mf.KeyFault.value("draw", "`shuffled`: drawn with replacement, a lot may hold an example twice, and its noise is too weak then")
+        fewest = int(np.argmin(sizes))
+        if sizes[fewest] < self.lot:
+            raise mf.KeyFault.value(
+                "lot",
+                f"at most {sizes[fewest]}, the examples of client {fewest}, which has the fewest: a lot holds no example twice",
             )
 
     def _of_examples(self, models: mf.Stack, round: mf.Round, lots: NDArray[np.int64]) -> tuple[mf.Stack, NDArray[np.float32]]:

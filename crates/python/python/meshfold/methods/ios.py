@@ -18,7 +18,8 @@ class Ios(AssumesAttackers, mf.Method):
     A client never drops its own model. With `assumed: 0` it is D-SGD.
 
     # Interpretation
-    A client with f neighbours or fewer keeps its own model. In the paper a client steps along one gradient; here it does its local work.
+    A client with f neighbours or fewer keeps its own model, as `alone` does, and a run warns of such clients. In the paper
+    a client steps along one gradient; here it does its local work.
 
     Source: Wu, Chen and Ling, IEEE Transactions on Signal Processing 2023 (arXiv 2206.04568).
 
@@ -27,6 +28,10 @@ class Ios(AssumesAttackers, mf.Method):
     """
 
     mixes_by_weights = False
+    with_fewer = "it drops all messages and keeps its own model, as the method alone does"
+
+    def neighbours_needed(self) -> int:
+        return self.assumed + 1
 
     def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
         trusted = np.ones(len(inbox.rows), bool)

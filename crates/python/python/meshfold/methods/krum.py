@@ -19,8 +19,9 @@ class Krum(AssumesAttackers, mf.Method):
         x_i <- the mean of the m inputs of least score
 
     # Interpretation
-    At least one distance counts, even if n < f + 3. Equal scores: its own model goes first, then neighbours in their order. If there are
-    fewer than m inputs, all count. The rule takes the models after local work, as BRIDGE-K does, and no gradients.
+    At least one distance counts, even if n < f + 3. The paper needs n >= 2 f + 3, and a run warns of clients with fewer inputs.
+    Equal scores: its own model goes first, then neighbours in their order. If there are fewer than m inputs, all count. The rule takes the
+    models after local work, as BRIDGE-K does, and no gradients.
 
     Source: Blanchard, El Mhamdi, Guerraoui and Stainer, NeurIPS 2017 (arXiv 1703.02757), with a server.
 
@@ -30,6 +31,7 @@ class Krum(AssumesAttackers, mf.Method):
     """
 
     mixes_by_weights = False
+    with_fewer = "among fewer than 2 f + 3 inputs, its own model counted, f attackers may choose the result"
 
     best: int = 1
 
@@ -37,6 +39,9 @@ class Krum(AssumesAttackers, mf.Method):
         super().check()
         if self.best < 1:
             raise mf.KeyFault.value("best", "a whole number of at least 1")
+
+    def neighbours_needed(self) -> int:
+        return 2 * self.assumed + 2
 
     def average(self, inbox: Inbox, round: mf.Round) -> mf.Stack:
         inputs = [np.array([client, *rows]) for client, rows in enumerate(np.split(inbox.rows, inbox.ends[:-1]))]
