@@ -266,7 +266,7 @@ def test_layers_that_are_set_leave_earlier_arrays_as_they_were(experiment: Exper
 def test_arrays_are_added_to_stacks(experiment: Experiment) -> None:
     def at(models: mf.Stack, round: mf.Round) -> None:
         before = models.numpy().copy()
-        noise = np.random.default_rng(1).normal(size=models.shape)
+        noise: Any = np.random.default_rng(1).normal(size=models.shape)
         single = noise.astype(np.float32)
         assert ((models + noise).numpy() == before + single).all()
         assert ((noise + models).numpy() == before + single).all()

@@ -21,9 +21,9 @@ class Keys:
         """The size of a message that `Compressed` makes, in models."""
         whole = 4 * self.parameters
         if self.compression == "top_k":
-            return 8 * max(1, int(self.keep * self.parameters + 1e-9)) / whole
+            return float(8 * max(1, int(self.keep * self.parameters + 1e-9))) / whole
         if self.compression == "qsgd":
-            return (-(-self.bits * self.parameters // 8) + 4) / whole
+            return float(-(-self.bits * self.parameters // 8) + 4) / whole
         return 1.0
 
 
