@@ -129,7 +129,7 @@ pub enum PlotError {
     },
     /// The spread of the clients is asked for around means at one place.
     #[error(
-        "--band {band}: bars, and figures over a setting or the clients, show how the runs spread; needed interval, sd, se or none"
+        "--band {band}: --bars, and figures over a setting or the clients, show how the runs spread; needed interval, sd, se or none"
     )]
     Band {
         /// What was asked for.

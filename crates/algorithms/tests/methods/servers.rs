@@ -221,7 +221,7 @@ fn scaffolds_variates_stay_as_they_are_where_the_rate_is_zero() {
 }
 
 #[test]
-fn scaffolds_variate_is_the_mean_of_the_clients() {
+fn scaffolds_variate_is_the_weighted_mean_of_the_clients() {
     let scene = Scene::default().without_overlay();
     let participation = Participation::Clients(2);
     let method = method!(
@@ -234,7 +234,9 @@ fn scaffolds_variate_is_the_mean_of_the_clients() {
     );
     let course = run(&method, &scene, 6);
     let variates = course.kept("variates");
-    let all: Vec<(f64, &[f64])> = variates.iter().map(|c| (1.0, c.as_slice())).collect();
+    let weigh = |(client, c): (usize, &Vec<f64>)| (by_examples(client), c.clone());
+    let weighed: Vec<(f64, Vec<f64>)> = variates.iter().enumerate().map(weigh).collect();
+    let all: Vec<(f64, &[f64])> = weighed.iter().map(|(weight, c)| (*weight, &c[..])).collect();
     let most = crate::support::difference(&course.kept("variate"), &[mean(&all)]);
     // Six rounds of sums of values up to about 1.
     assert!(most < 2e-6, "off by {most:e}");

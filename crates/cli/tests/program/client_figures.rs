@@ -232,7 +232,7 @@ fn a_figure_over_the_clients_goes_through_their_values() {
     ] {
         sandbox
             .says(&format!("{line} {options} -o a.svg"))
-            .ended_with(1)
+            .ended_with(2)
             .complained_of(&[words]);
     }
 }
