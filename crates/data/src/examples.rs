@@ -1,5 +1,6 @@
 //! Labelled examples held in host memory.
 
+mod augment;
 mod builder;
 #[cfg(feature = "burn")]
 mod burn_examples;
@@ -10,9 +11,11 @@ mod splits;
 mod summary_pieces;
 mod text_shares;
 mod training_list;
+mod variant;
 
 use std::sync::Arc;
 
+pub use self::augment::{Augment, AugmentError};
 pub use self::builder::ExamplesBuilder;
 pub(crate) use self::builder::per_piece;
 #[cfg(feature = "burn")]
@@ -22,6 +25,7 @@ pub use self::features::{Features, Input, Scale, Scaling, Shape, Windows};
 pub use self::splits::Splits;
 pub use self::text_shares::TextShare;
 pub use self::training_list::{ListedPieces, TrainingList};
+pub use self::variant::Variant;
 use crate::files::digest::{Digest, Kept};
 use crate::{DataError, Labelled, Owners};
 
@@ -207,16 +211,20 @@ impl Examples {
         self.input.features()
     }
 
-    /// Writes the features of example `index` as a model sees them into `to`, `[D]`; tokens as their numbers.
+    /// Writes the features of example `index` as a model sees them into `to`, `[D]`; tokens as their numbers. From [`len`](Self::len) on,
+    /// `index` means a [`Variant`] of an image, by [`Variant::index_of`].
     ///
     /// Inlined, so that it is compiled for the instruction set of its caller.
     ///
     /// # Panics
-    /// If `index` is not below [`len`](Self::len) or `to` is not `D` long.
+    /// If `index` is neither below [`len`](Self::len) nor of a variant of an image, or `to` is not `D` long.
     #[inline(always)]
     pub fn read(&self, index: usize, to: &mut [f32]) {
         let width = self.width();
         assert_eq!(to.len(), width, "room for one example");
+        if index >= self.len() {
+            return self.read_variant(index, to);
+        }
         let place = index * width..(index + 1) * width;
         match &self.features {
             Features::Bytes { values, scales } => {
@@ -238,10 +246,10 @@ impl Examples {
         }
     }
 
-    /// The features `[D]` of example `index` as a model sees them.
+    /// The features `[D]` of example `index` as a model sees them, or of a variant of an image, as [`read`](Self::read) has it.
     ///
     /// # Panics
-    /// If `index` is not below [`len`](Self::len).
+    /// If there is no such example or variant.
     pub fn row(&self, index: usize) -> Vec<f32> {
         let mut row = vec![0.0; self.width()];
         self.read(index, &mut row);

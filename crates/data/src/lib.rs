@@ -61,8 +61,8 @@ pub use self::datasets::shakespeare::{Shakespeare, ShakespeareSource};
 #[cfg(feature = "burn")]
 pub use self::examples::Example;
 pub use self::examples::{
-    DatasetSummary, Examples, ExamplesBuilder, Features, Input, ListedPieces, Scale, Scaling,
-    Shape, Splits, TextShare, TrainingList, Windows,
+    Augment, AugmentError, DatasetSummary, Examples, ExamplesBuilder, Features, Input,
+    ListedPieces, Scale, Scaling, Shape, Splits, TextShare, TrainingList, Variant, Windows,
 };
 pub use self::files::check::{CheckReport, FileCheck, FileStatus, check};
 pub use self::files::error::{DataError, MirrorFailure};

@@ -37,6 +37,8 @@ pub enum Purpose {
     Network = 20,
     /// Hidden units that a training step leaves out, per row and step.
     Dropout = 14,
+    /// How the images of a batch are augmented, per row and step.
+    Augmentation = 15,
 }
 
 /// Coordinates of one stream beneath a seed and a purpose; unused ones stay zero.

@@ -120,6 +120,13 @@ pub(crate) fn unsuited(config: &RunConfig) -> Option<Unsuited> {
             "none: the theorem speaks of clients that all work",
         );
     }
+    if config.augment.is_some() {
+        return Unsuited::at(
+            "augment",
+            "augmented images",
+            "none: the theorem speaks of the losses of the images as they are",
+        );
+    }
     let of_method = |key: &str| format!("algorithm.{}.{key}", method.key());
     if sgd.momentum > 0.0 {
         let needed = "0: the theorem speaks of steps without momentum";

@@ -236,7 +236,10 @@ fn scaffolds_variate_is_the_weighted_mean_of_the_clients() {
     let variates = course.kept("variates");
     let weigh = |(client, c): (usize, &Vec<f64>)| (by_examples(client), c.clone());
     let weighed: Vec<(f64, Vec<f64>)> = variates.iter().enumerate().map(weigh).collect();
-    let all: Vec<(f64, &[f64])> = weighed.iter().map(|(weight, c)| (*weight, &c[..])).collect();
+    let all: Vec<(f64, &[f64])> = weighed
+        .iter()
+        .map(|(weight, c)| (*weight, &c[..]))
+        .collect();
     let most = crate::support::difference(&course.kept("variate"), &[mean(&all)]);
     // Six rounds of sums of values up to about 1.
     assert!(most < 2e-6, "off by {most:e}");

@@ -240,6 +240,12 @@ fn every_model_has_the_bits_of_one_process() {
     expect_the_same("precision.yaml", &[2, 3]);
 }
 
+#[test]
+fn augmented_images_are_those_of_one_process() {
+    expect_the_same("augment.yaml", &[2, 3]);
+    expect_the_same_where("augment.yaml", &[2], scattered);
+}
+
 /// Methods that keep stacks of their own, walk, or have servers.
 const CHECKPOINTED: &str = "
 name: checkpointed

@@ -180,7 +180,7 @@ fn nodes(topology: &Topology, arguments: &OverlayArguments) -> Result<usize, Fai
         Some(nodes) => Ok(nodes as usize),
         None => nodes_of_edge_lists(topology)?.ok_or_else(|| {
             Failure::refused(
-                "--nodes is missing: only a file of edges that has some says how many there are",
+                "--nodes is missing: only a file of edges says how many there are, and one without edges does not",
             )
         }),
     }

@@ -7,7 +7,7 @@ use super::work::{Amount, BatchSize, Draw, RowWork, Sgd};
 use crate::network::Network;
 use crate::network::dropout::Dropout;
 use crate::stream::{Key, Purpose, stream};
-use meshfold_data::Partition;
+use meshfold_data::{Augment, Partition};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -136,6 +136,31 @@ pub(crate) struct Batches<'a> {
     rate_scale: f32,
     done: Progress,
     replacement: Option<ChaCha8Rng>,
+    augmentation: Option<Augmentation>,
+}
+
+/// How the images of batches are augmented.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Augmentation {
+    pub(crate) augment: Augment,
+    /// Training examples, beyond whose indices those of their variants lie.
+    pub(crate) examples: usize,
+}
+
+impl Augmentation {
+    /// Puts a variant of its own into the place of each of `indices`, which `key` sees in its step `step`. Nothing else decides the draws,
+    /// so that a resumed run, and other threads, devices and ranks, see the same images.
+    fn draw(&self, key: RowKey, step: u64, indices: &mut [u32]) {
+        let key_of_step = Key {
+            round: step,
+            row: key.row,
+            ..Key::default()
+        };
+        let mut rng = stream(key.seed, Purpose::Augmentation, key_of_step);
+        for index in indices {
+            *index = self.augment.draw(&mut rng).index_of(*index, self.examples);
+        }
+    }
 }
 
 /// What a row does in one call of `train`.
@@ -300,6 +325,15 @@ impl<'a> Batches<'a> {
             key,
             done,
             replacement,
+            augmentation: None,
+        }
+    }
+
+    /// The same with augmented images.
+    pub(crate) fn augmented(self, augmentation: Option<Augmentation>) -> Self {
+        Self {
+            augmentation,
+            ..self
         }
     }
 
@@ -311,7 +345,8 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// Draws the next batch into `indices`, or says that the row is finished.
+    /// Draws the next batch into `indices`, or says that the row is finished. Augmented images have the indices of
+    /// [variants](meshfold_data::Variant).
     pub(crate) fn next(&mut self, indices: &mut Vec<u32>) -> Option<StepPlan> {
         self.left = self.left.checked_sub(1)?;
         let rate = self.rate_scale * self.sgd.learning_rate.at(&self.done) as f32;
@@ -335,6 +370,9 @@ impl<'a> Batches<'a> {
             }
         } else {
             indices.extend_from_slice(self.shard);
+        }
+        if let Some(augmentation) = &self.augmentation {
+            augmentation.draw(self.key, plan.step, indices);
         }
         self.done.advance(ends_epoch);
         Some(plan)

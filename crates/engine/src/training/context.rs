@@ -1,11 +1,11 @@
 //! What a learner gives its trainer.
 
-use super::batches::{Batches, RowCall, RowKey, ShardPass};
+use super::batches::{Augmentation, Batches, RowCall, RowKey, ShardPass};
 use super::tally::RowTally;
 use super::work::{RowWork, Tasks};
 use crate::error::EngineError;
 use crate::network::Network;
-use meshfold_data::{Examples, Partition, Splits};
+use meshfold_data::{Augment, Examples, Partition, Splits};
 use std::sync::Arc;
 
 /// What a trainer is given by the learner, the same for all rows.
@@ -17,6 +17,8 @@ pub(crate) struct Context<'a> {
     pub(crate) validation: Option<&'a Examples>,
     pub(crate) partition: &'a Partition,
     pub(crate) seed: u64,
+    /// How the images of batches are augmented; not at all if absent.
+    pub(crate) augment: Option<Augment>,
     /// The numbers of the rows at hand among all rows of the run, if they are not all of them. Draws are keyed by
     /// these.
     pub(crate) rows: Option<&'a [u32]>,
@@ -47,6 +49,8 @@ pub(crate) struct Problem {
     pub(crate) partition: Arc<Partition>,
     /// Keys the initial models and the batches.
     pub(crate) seed: u64,
+    /// How the images of batches are augmented; not at all if absent.
+    pub(crate) augment: Option<Augment>,
 }
 
 impl Problem {
@@ -59,6 +63,7 @@ impl Problem {
             validation: self.splits.validation.as_deref(),
             partition: &self.partition,
             seed: self.seed,
+            augment: self.augment,
             rows: None,
             largest_batch: 0,
         }
@@ -104,6 +109,12 @@ impl<'a> Context<'a> {
             shard: self.partition.shard(row.client as usize),
             rounds: tasks.round as u64 - 1,
         };
-        Batches::new(pass, call, tasks.sgd, key).scaled(tasks.rate_scale(index))
+        let augmentation = self.augment.map(|augment| Augmentation {
+            augment,
+            examples: self.train.len(),
+        });
+        Batches::new(pass, call, tasks.sgd, key)
+            .scaled(tasks.rate_scale(index))
+            .augmented(augmentation)
     }
 }

@@ -22,7 +22,7 @@ use crate::error::EngineError;
 use crate::network::Network;
 use crate::stack::Stack;
 use checks::{check_device, check_examples};
-use meshfold_data::{Partition, Splits};
+use meshfold_data::{Augment, Partition, Splits};
 use std::sync::Arc;
 
 /// Everything that local work and evaluation need besides the models: one copy of the examples, who owns which, the
@@ -83,6 +83,7 @@ impl Learner {
                 splits,
                 partition,
                 seed,
+                augment: None,
             },
             passes,
             tallies,
@@ -92,6 +93,26 @@ impl Learner {
             repeats_batches: false,
             trainer,
         })
+    }
+
+    /// The same with the images of all batches augmented. What models are judged on, and
+    /// [gradients of shards](Self::shard_gradients), stay as they are.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`] if nothing is to change, or the training examples cannot be augmented so.
+    pub fn augmented(mut self, augment: Augment) -> Result<Self, EngineError> {
+        let train = &self.problem.splits.train;
+        let fits = || augment.fits(train.input(), train.len());
+        augment
+            .check()
+            .and_then(|()| fits())
+            .map_err(|error| EngineError::Setting {
+                what: "augmentation",
+                found: error.found,
+                needed: error.needed,
+            })?;
+        self.problem.augment = Some(augment);
+        Ok(self)
     }
 
     /// The device that models must live on.
@@ -235,7 +256,7 @@ impl Learner {
     }
 
     /// The gradient of every row's model on all training examples of a client, `[R, P]`: row `i` on the shard of client
-    /// `clients[i]`, the mean over it without clipping, decay or dropout; zero where the shard is empty.
+    /// `clients[i]`, the mean over it without clipping, decay, dropout or augmentation; zero where the shard is empty.
     ///
     /// It is no local step: no batch is drawn and nothing is tallied. The gradient on several clients' examples is the
     /// mean of theirs, weighted by the sizes of their shards.

@@ -2,7 +2,7 @@
 //! threads that share one GPU, and never access each other's rows.
 
 use crate::support::{Case, dropping_mlp, gpu, sgd, with_local_tests};
-use meshfold_data::{Input, Partition};
+use meshfold_data::{Augment, Input, Partition};
 use meshfold_engine::burn::tensor::{Tensor, activation};
 use meshfold_engine::{
     Amount, Anchor, Device, DeviceRequest, EngineError, Initial, Layout, Learner, LocalWork,
@@ -222,6 +222,25 @@ fn on(clients: &[u32], amount: Amount) -> Vec<RowWork> {
 fn state(learner: &Learner) -> Vec<u64> {
     let text = format!("{:?}", learner.state());
     text.bytes().map(u64::from).collect()
+}
+
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
+fn ranks_see_the_augmented_images_of_one_gpu() {
+    expect_the_same(|device| {
+        let augment = Augment {
+            crop_padding: 2,
+            horizontal_flip: true,
+        };
+        let mut learner = learner(device).augmented(augment).unwrap();
+        let mut models = learner.initial(6, Start::Independent).unwrap();
+        let (step, own) = (sgd(8, 0.9), on(&[0, 1, 2, 3, 4, 5], Amount::Steps(3)));
+        for round in 1..=2 {
+            let work = LocalWork::new(round, &own, &step);
+            learner.train(&mut models, Velocity::Fresh, &work).unwrap();
+        }
+        vec![("models", floats(&models))]
+    });
 }
 
 #[test]

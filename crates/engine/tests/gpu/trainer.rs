@@ -1,7 +1,7 @@
 //! The stacked trainer against the client-blocked one, through the public verbs.
 
 use crate::support::{dnn8, expect_no_trace_of_training_aside, gpu, sigmoid_mlp, with_local_tests};
-use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
+use meshfold_data::{Augment, Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
     Amount, Anchor, BatchSize, Device, Draw, EngineError, Learner, LearningRate, Linear, LocalWork,
     Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split, Stack, Start, Targets,
@@ -129,10 +129,14 @@ struct StepTerms {
     anchor: bool,
     /// Layers whose names end so stay.
     frozen: Option<&'static str>,
+    augment: Option<Augment>,
 }
 
 fn run(device: &Device, model: &Model, sgd: &Sgd, tasks: &[RowWork], terms: StepTerms) -> Outcome {
     let mut learner = learner(device, model);
+    if let Some(augment) = terms.augment {
+        learner = learner.augmented(augment).unwrap();
+    }
     let mut stack = learner.initial(tasks.len(), Start::Independent).unwrap();
     let layout = learner.network().layout().clone();
     let mut velocity = Stack::zeros(device, &layout, tasks.len());
@@ -201,6 +205,22 @@ fn compare(model: &Model, sgd: &Sgd, tasks: &[RowWork], terms: StepTerms) {
 fn rows_with_their_own_epochs_and_steps_train_as_on_the_processor() {
     for model in models() {
         compare(&model, &sgd(), &tasks(), StepTerms::default());
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
+fn augmented_images_are_those_of_the_processor() {
+    for (crop_padding, horizontal_flip) in [(4, true), (0, true), (2, false)] {
+        let augment = Augment {
+            crop_padding,
+            horizontal_flip,
+        };
+        let terms = StepTerms {
+            augment: Some(augment),
+            ..StepTerms::default()
+        };
+        compare(&models()[1], &sgd(), &tasks(), terms);
     }
 }
 
@@ -291,7 +311,7 @@ fn acts_as_on_the_processor(model: &Model) {
             kept: true,
             correction: true,
             anchor: true,
-            frozen: None,
+            ..StepTerms::default()
         },
     );
 }

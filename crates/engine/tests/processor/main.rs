@@ -1,6 +1,7 @@
 //! Stacks and the trainer on the processor, compared with plain double precision, the oracle and PyTorch.
 #![allow(clippy::unwrap_used)]
 
+mod augmented;
 mod frozen;
 #[cfg(feature = "own-models")]
 mod gradients;

@@ -200,6 +200,16 @@ rounds: 50
     }
 
     #[test]
+    fn a_run_has_another_id_for_each_way_to_augment_images() {
+        let with = |augment: &str| id(&format!("{YAML}augment: {augment}\n"));
+        assert_eq!(with("null"), id(YAML));
+        let same = "{horizontal_flip: false, crop_padding: 4}";
+        assert_eq!(with("{crop_padding: 4}"), with(same));
+        let ids = ["null", "{crop_padding: 4}", "{horizontal_flip: true}"].map(with);
+        assert!(ids[0] != ids[1] && ids[0] != ids[2] && ids[1] != ids[2]);
+    }
+
+    #[test]
     fn ids_depend_on_values_alone() {
         let reordered: Vec<&str> = YAML.lines().rev().collect();
         let spelt_out = YAML.replace(

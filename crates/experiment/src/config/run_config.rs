@@ -1,7 +1,7 @@
 //! The configuration of one run: every value that decides its result.
 
 use meshfold_algorithms::{Method, Policy, Stragglers};
-use meshfold_data::{DatasetConfig, Partitioner};
+use meshfold_data::{Augment, DatasetConfig, Partitioner};
 use meshfold_engine::{Model, Precision, Purpose};
 use meshfold_topology::{Failures, Topology, Weights};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -68,6 +68,9 @@ pub struct RunConfig {
     )]
     #[schemars(with = "Option<Precision>")]
     pub precision: Precision,
+    /// How training images are augmented, for datasets of images; not at all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub augment: Option<Augment>,
     /// The learning method.
     pub algorithm: Method,
     /// Communication rounds.
@@ -386,7 +389,12 @@ checkpoint: {every: 10}
             RunConfig::read(&ExperimentSource::new("e.yaml", text)).unwrap()
         };
         let without = read("");
-        for none in ["failures: null", "seeds: null", "precision: null"] {
+        for none in [
+            "failures: null",
+            "seeds: null",
+            "precision: null",
+            "augment: null",
+        ] {
             assert_eq!(read(none), without, "{none}");
         }
         let evaluate = "evaluate: {examples: 50, targets: [0.65]";

@@ -20,7 +20,7 @@ pub struct Seeds {
     /// The first models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
-    /// Mini-batches, and the units that dropout leaves out.
+    /// Mini-batches, the units that dropout leaves out, and how images are augmented.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batches: Option<u64>,
     /// Who fails or falls behind, and how fast the simulated network and its clients are.
@@ -39,7 +39,7 @@ impl Seeds {
             Purpose::Partition => self.partition,
             Purpose::Overlay | Purpose::Weights => self.topology,
             Purpose::Initialisation => self.start,
-            Purpose::Batches | Purpose::Dropout => self.batches,
+            Purpose::Batches | Purpose::Dropout | Purpose::Augmentation => self.batches,
             Purpose::Failure | Purpose::Stragglers | Purpose::Network => self.failures,
             Purpose::Participation
             | Purpose::Quantisation

@@ -1,6 +1,7 @@
 //! Checks of the values of a run by themselves and by the number of clients and examples, before there is an overlay.
 
 use meshfold_algorithms::{AlgorithmError, Method, OverlayUse, Policy, StragglerUnit};
+use meshfold_data::{AugmentError, Input};
 use meshfold_engine::{Device, EngineError, Model};
 use meshfold_topology::{Loses, Repair, Topology, TopologyError, Weights};
 
@@ -19,7 +20,7 @@ use crate::plan::failure_checks;
 /// What is wrong with the values of `run`, as far as they tell by themselves.
 pub(crate) fn values(run: &Resolved<'_>) -> Vec<ConfigError> {
     let mut wrong = single_values(run);
-    let together = [method(run), theory(run)];
+    let together = [method(run), theory(run), augmentation(run)];
     wrong.extend(together.into_iter().filter_map(Result::err));
     wrong
 }
@@ -96,6 +97,31 @@ fn dataset(run: &Resolved<'_>) -> Result<(), ConfigError> {
         let path = fault_path::of_dataset(&error, run.choice("dataset"));
         run.error(error, &path)
     })
+}
+
+/// Checks that images change. A value that cannot be read would be taken for none.
+fn augmentation(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let checked = run.config.augment.map_or(Ok(()), |augment| augment.check());
+    checked.map_err(|error| of_augment(run, error))
+}
+
+/// Checks that the training examples, of which there are `examples`, can be augmented as they are to be.
+pub(crate) fn augmented_examples(
+    run: &Resolved<'_>,
+    input: Input,
+    examples: usize,
+) -> Result<(), ConfigError> {
+    let augment = run.config.augment;
+    let fits = augment.map_or(Ok(()), |augment| augment.fits(input, examples));
+    fits.map_err(|error| of_augment(run, error))
+}
+
+fn of_augment(run: &Resolved<'_>, error: AugmentError) -> ConfigError {
+    let path = match error.setting {
+        Some(setting) => format!("augment.{setting}"),
+        None => "augment".to_owned(),
+    };
+    run.wrong(&path, error.found, error.needed)
 }
 
 /// Checks that the device that the run is planned for, if it is known, multiplies operands of such precision.

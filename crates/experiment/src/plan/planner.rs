@@ -187,6 +187,7 @@ impl<'a> Planner<'a> {
         } = self.data.partition(run, &key, outline)?;
         checks::clients(run, partition.clients())?;
         let (train, test) = dealt_sizes(outline, &partition);
+        checks::augmented_examples(run, outline.input(), train)?;
         evaluation_checks::test_examples(run, test)?;
         evaluation_checks::validation(run, outline.validation())?;
         evaluation_checks::client_views(run, outline)?;

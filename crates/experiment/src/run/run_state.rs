@@ -67,13 +67,16 @@ impl<'a> RunState<'a> {
         let stopwatch = Stopwatch::start();
         let config = &plan.config;
         let partition = plan.partition.clone();
-        let learner = Learner::upload(
+        let mut learner = Learner::upload(
             device,
             plan.model.clone(),
             data.splits.clone(),
             partition,
             config.seed_of(Purpose::Batches),
         )?;
+        if let Some(augment) = config.augment {
+            learner = learner.augmented(augment)?;
+        }
         let mut algorithm = config.algorithm.build(&plan.population.setting)?;
         let rows = config.algorithm.rows(plan.population.setting.clients);
         let models = first_models(plan, &learner)?;

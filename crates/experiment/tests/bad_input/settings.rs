@@ -397,3 +397,45 @@ fn the_processor_alone_has_another_precision_than_the_usual() {
     assert_ne!(plans[0].id, absent[0].id);
     assert!(!absent[0].config.to_yaml().contains("precision"));
 }
+
+#[test]
+fn images_are_augmented_in_ways_that_change_them() {
+    let augmented = |settings: &str| with("evaluate", &format!("augment: {settings}"));
+    expect(
+        &augmented("{crop_padding: 9}"),
+        "augment.crop_padding: found 9, needed at most 8 pixels",
+        12,
+        "9",
+        "",
+    );
+    for nothing in ["{}", "{crop_padding: 0, horizontal_flip: false}"] {
+        expect(
+            &augmented(nothing),
+            "augment: found nothing that changes an image, needed a `crop_padding` of at least 1, `horizontal_flip: true` or both",
+            12,
+            "augment",
+            "",
+        );
+    }
+    let seen = refused(&augmented("{crop_padding: -1}"));
+    assert_eq!((seen.line, seen.marked.as_str()), (12, "-1"), "{seen:?}");
+    let seen = refused(&augmented("{padding: 4}"));
+    assert!(seen.message.contains("unknown key `padding`"), "{seen:?}");
+}
+
+#[test]
+fn examples_that_are_no_images_are_not_augmented() {
+    let source = with(
+        "dataset",
+        "dataset: {consensus: {examples: 60}}\naugment: {crop_padding: 4}",
+    );
+    let source = ExperimentSource::new("tiny.yaml", source.text().replace("shards: ", "iid: "));
+    let seen = refused(&source);
+    assert_eq!(
+        (seen.line, seen.marked.as_str()),
+        (3, "augment"),
+        "{seen:?}"
+    );
+    let needed = "needed a dataset of images, more than one pixel high and wide";
+    assert!(seen.message.ends_with(needed), "{seen:?}");
+}

@@ -11,7 +11,7 @@ fn unknown_keys_and_choices_are_told_the_nearest() {
         "unknown key `ruonds`",
         11,
         "ruonds",
-        "did you mean `rounds`? keys here: name, seed, seeds, dataset, partition, start, topology, weights, model, precision, algorithm, \
+        "did you mean `rounds`? keys here: name, seed, seeds, dataset, partition, start, topology, weights, model, precision, augment, algorithm, \
          rounds, budget, stragglers, failures, network, evaluate, checkpoint, sweep",
     );
     expect(

@@ -89,6 +89,12 @@ fn a_bound_needs_a_run_that_a_theorem_speaks_of() {
             "all work",
         ),
         (
+            fits.clone(),
+            "augment: {horizontal_flip: true}",
+            "augment",
+            "as they are",
+        ),
+        (
             decefl(&format!("local: {{epochs: 2}}, {full}")),
             none,
             "local",

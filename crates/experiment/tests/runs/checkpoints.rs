@@ -71,6 +71,7 @@ fn averaging_methods_resume_between_evaluations() {
         ],
     );
     assert_resumes(none, &["model={mlp: {hidden: [8, 8], dropout: 0.3}}"]);
+    assert_resumes(none, &["augment={crop_padding: 4, horizontal_flip: true}"]);
     let theory = "evaluate.theory=[averaged_iterates, inexactness, dissimilarity]";
     assert_resumes(none, &[theory, "stragglers={share: 0.5}"]);
     let redraw = "topology={redraw: {every: 2, of: {erdos_renyi: {p: 0.6}}}}";

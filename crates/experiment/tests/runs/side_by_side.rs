@@ -22,6 +22,7 @@ const SWEEP: &str = "
 sweep:
   cases:
     - {}
+    - {augment: {crop_padding: 4, horizontal_flip: true}}
     - {topology: complete, failures: [{clients: {share: 0.2}, from_round: 2}]}
     - {algorithm: {dfedrw: {walkers: 3, hops: 3, batch_size: 7, learning_rate: 0.1}}}
     - {algorithm: {fedavg: {participation: {clients: 2}, batch_size: 7, learning_rate: 0.1}}, topology: null}

@@ -27,7 +27,7 @@ const AHEAD: usize = 8;
 /// Asks for the features of example `index`.
 #[inline(always)]
 fn fetch(examples: &Examples, index: usize) {
-    let width = examples.width();
+    let (width, index) = (examples.width(), examples.example_of(index));
     match examples.features() {
         Features::Bytes { values, .. } => prefetch(&values[index * width..][..width]),
         Features::Numbers(values) => prefetch(&values[index * width..][..width]),
@@ -35,13 +35,14 @@ fn fetch(examples: &Examples, index: usize) {
     }
 }
 
-/// The labels of `examples` at `indices`.
+/// The labels of `examples` at `indices`, which may be those of variants.
 pub(crate) fn labels_of<'a>(
     examples: &'a Examples,
     indices: impl IntoIterator<Item = &'a u32>,
 ) -> impl Iterator<Item = u16> {
     let labels = examples.labels();
-    indices.into_iter().map(|index| labels[*index as usize])
+    let label = |index: &u32| labels[examples.example_of(*index as usize)];
+    indices.into_iter().map(label)
 }
 
 impl Passes<'_> {

@@ -17,6 +17,8 @@ pub(crate) struct BatchSchedule {
     pub(crate) scalars: Vec<f32>,
     /// Dropout keys, `[steps, R, 2]`; `None` if the network has no dropout.
     pub(crate) left_out: Option<Vec<u32>>,
+    /// Whether there may be indices of variants.
+    pub(crate) augmented: bool,
 }
 
 impl BatchSchedule {
@@ -30,6 +32,7 @@ impl BatchSchedule {
             counts: vec![0; steps * rows],
             scalars: vec![0.0; 2 * steps * rows],
             left_out: None,
+            augmented: false,
         }
     }
 
@@ -75,6 +78,7 @@ impl BatchSchedule {
         let mut all = Self::idle(steps.unwrap_or(0), rows, width.unwrap_or(1));
         let mut first_row = 0;
         for schedule in schedules {
+            all.augmented |= schedule.augmented;
             for step in 0..schedule.steps {
                 all.take_in(schedule, step, first_row);
             }
@@ -120,8 +124,10 @@ mod tests {
         let mut two = BatchSchedule::idle(1, 2, 1);
         let dropout = Dropout::new(1, 1, 4);
         two.put(0, 1, &[3], 2.0, Some(dropout));
+        two.augmented = true;
         let all = BatchSchedule::side_by_side(&[&one, &two]);
         assert_eq!((all.steps, all.rows, all.width), (2, 3, 3));
+        assert!(all.augmented);
         assert_eq!(
             all.indices,
             [7, 8, 9, 0, 0, 0, 3, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0]

@@ -141,6 +141,7 @@ impl<'a> Calls<'a> {
     /// Draws `steps` steps of `rows`; if `goes_on`, further steps are drawn later.
     fn drawn(self, rows: &mut [Row<'a>], steps: usize, goes_on: bool) -> BatchSchedule {
         let mut schedule = BatchSchedule::idle(steps, rows.len(), self.width);
+        schedule.augmented = self.context.augment.is_some();
         let mut batch = Vec::new();
         for (place, row) in rows.iter_mut().enumerate() {
             let Some(mut batches) = row.begin(self) else {
@@ -202,6 +203,7 @@ mod tests {
             validation: None,
             partition: &partition,
             seed: 1,
+            augment: None,
             rows: Some(&[7]),
             largest_batch,
         };

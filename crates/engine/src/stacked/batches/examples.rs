@@ -42,6 +42,8 @@ pub(crate) struct Order {
     /// Features per example, `D`.
     pub(crate) width: usize,
     pub(crate) channels: usize,
+    /// Pixels of a row of an image.
+    pub(crate) line: usize,
     /// Whether the channels, stored outermost, are read innermost.
     pub(crate) channels_last: bool,
 }
@@ -73,9 +75,9 @@ impl DeviceExamples {
         examples: &Examples,
         reading: NetworkReading,
     ) -> Result<Self, EngineError> {
-        let channels = match examples.input() {
-            Input::Numbers(shape) => shape.channels,
-            Input::Tokens { .. } => 1,
+        let (channels, line) = match examples.input() {
+            Input::Numbers(shape) => (shape.channels, shape.width),
+            Input::Tokens { window } => (1, window),
         };
         let held = Held::upload(gpu, examples)?;
         Ok(Self {
@@ -84,6 +86,7 @@ impl DeviceExamples {
             order: Order {
                 width: examples.width(),
                 channels,
+                line,
                 channels_last: reading.channels_last && channels > 1,
             },
         })
@@ -148,11 +151,13 @@ fn labels(
         Held::Tokens { text, starts } if windowed => Labels {
             words: text.clone(),
             starts: starts.clone(),
+            examples: examples.len(),
             windowed,
         },
         Held::Bytes { .. } | Held::Numbers(_) | Held::Tokens { .. } => Labels {
             words: upload_halves(gpu, "labels in words", examples.labels())?,
             starts: gpu.memory().upload_words(&[]),
+            examples: examples.len(),
             windowed: false,
         },
     })

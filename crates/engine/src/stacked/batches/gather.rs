@@ -1,12 +1,16 @@
 //! Gathering a batch of bytes (as numbers), numbers or tokens, in the order in which the network reads them.
 
-use super::examples::{DeviceExamples, Held, Order};
+use super::examples::{DeviceExamples, Held};
 use super::labels::half;
 use super::part::{Part, Slot, has, place_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
+use meshfold_data::Variant;
+
+const SHIFTS: usize = Variant::SHIFTS as usize;
+const MOST_SHIFT: usize = Variant::MOST_SHIFT;
 
 /// How features lie, in kernels.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -18,6 +22,10 @@ struct OrderAt {
     channels: usize,
     /// Features of a channel.
     plane: usize,
+    /// Pixels of a row of an image.
+    line: usize,
+    /// Examples, `M`. Indices from there on are those of variants.
+    examples: usize,
 }
 
 /// Where feature `at` of an example lies among those that are stored with their channels outermost.
@@ -26,6 +34,30 @@ fn source_of(order: &OrderAt, at: usize, #[comptime] channels_last: bool) -> usi
     let mut source = at;
     if comptime!(channels_last) {
         source = at % order.channels * order.plane + at / order.channels;
+    }
+    source
+}
+
+/// Where the pixel that a variant of an image has at `source` lies in the image itself, both with channels outermost; `nowhere` if it is
+/// beyond the rim. `variant` is what [`Variant::number`](meshfold_data::Variant::number) gives.
+#[cube]
+fn source_in_variant(order: &OrderAt, variant: usize, source: usize, nowhere: usize) -> usize {
+    let (channel, pixel) = (source / order.plane, source % order.plane);
+    let (y, mut x) = (pixel / order.line, pixel % order.line);
+    if variant >= SHIFTS * SHIFTS {
+        x = order.line - 1 - x;
+    }
+    // Counted from the rim of the largest padding, as there are no negative numbers.
+    let line = y + (variant / SHIFTS + MOST_SHIFT) % SHIFTS;
+    let place = x + (variant % SHIFTS + MOST_SHIFT) % SHIFTS;
+    let height = order.plane / order.line;
+    let mut source = nowhere;
+    if line >= MOST_SHIFT
+        && line < height + MOST_SHIFT
+        && place >= MOST_SHIFT
+        && place < order.line + MOST_SHIFT
+    {
+        source = channel * order.plane + (line - MOST_SHIFT) * order.line + (place - MOST_SHIFT);
     }
     source
 }
@@ -42,23 +74,39 @@ fn bytes_kernel<N: Size>(
     order: OrderAt,
     #[comptime] channels_last: bool,
     #[comptime] by_channel: bool,
+    #[comptime] augmented: bool,
 ) {
     let example = ABSOLUTE_POS / order.columns;
     if !has(&slot, counts, example) {
         terminate!();
     }
     let place = place_of(&slot, example / slot.examples, example % slot.examples);
-    let first = indices[place] as usize * order.stride;
+    let mut index = indices[place] as usize;
+    let mut variant = 0usize;
+    if comptime!(augmented) {
+        variant = index / order.examples;
+        index %= order.examples;
+    }
+    let first = index * order.stride;
     let mut values = Vector::<f32, N>::new(0.0f32);
     #[unroll]
     for n in 0..N::value() {
         let at = ABSOLUTE_POS % order.columns * N::value() + n;
-        let source = source_of(&order, at, channels_last);
-        let byte = (words[first + source / 4] >> (8 * (source % 4) as u32)) & 255u32;
+        let mut source = source_of(&order, at, channels_last);
         let mut scale = 0usize;
         if comptime!(by_channel) {
             scale = 2 * (source / order.plane);
         }
+        let mut mask = 255u32;
+        if comptime!(augmented) {
+            let nowhere = order.columns * N::value();
+            source = source_in_variant(&order, variant, source, nowhere);
+            if source == nowhere {
+                source = 0usize;
+                mask = 0u32;
+            }
+        }
+        let byte = (words[first + source / 4] >> (8 * (source % 4) as u32)) & mask;
         values.insert(n, f32::cast_from(byte) * scales[scale] + scales[scale + 1]);
     }
     batch[ABSOLUTE_POS] = values;
@@ -74,18 +122,36 @@ fn numbers_kernel<N: Size>(
     slot: Slot,
     order: OrderAt,
     #[comptime] channels_last: bool,
+    #[comptime] augmented: bool,
 ) {
     let example = ABSOLUTE_POS / order.columns;
     if !has(&slot, counts, example) {
         terminate!();
     }
     let place = place_of(&slot, example / slot.examples, example % slot.examples);
-    let first = indices[place] as usize * order.stride;
+    let mut index = indices[place] as usize;
+    let mut variant = 0usize;
+    if comptime!(augmented) {
+        variant = index / order.examples;
+        index %= order.examples;
+    }
+    let first = index * order.stride;
     let mut values = Vector::<f32, N>::new(0.0f32);
     #[unroll]
     for n in 0..N::value() {
         let at = ABSOLUTE_POS % order.columns * N::value() + n;
-        values.insert(n, numbers[first + source_of(&order, at, channels_last)]);
+        let mut source = source_of(&order, at, channels_last);
+        let mut value = 0.0f32;
+        if comptime!(augmented) {
+            let nowhere = order.columns * N::value();
+            source = source_in_variant(&order, variant, source, nowhere);
+            if source < nowhere {
+                value = numbers[first + source];
+            }
+        } else {
+            value = numbers[first + source];
+        }
+        values.insert(n, value);
     }
     batch[ABSOLUTE_POS] = values;
 }
@@ -110,10 +176,11 @@ fn tokens_kernel(
     batch[ABSOLUTE_POS] = half(text, start + ABSOLUTE_POS % positions);
 }
 
-/// Writes `batch` `[rows, examples, D]`, the examples at `indices`.
+/// Writes `batch` `[rows, examples, D]`, the examples at `indices`; only if `augmented`, these may be variants.
 pub(crate) fn gather(
     examples: &DeviceExamples,
     indices: &CubeTensor,
+    augmented: bool,
     batch: &CubeTensor,
     part: &Part<'_>,
 ) {
@@ -152,9 +219,10 @@ pub(crate) fn gather(
             counts,
             batch,
             part.argument(),
-            argument(order, *words_per_example, n),
+            argument(examples, *words_per_example, n),
             order.channels_last,
             *by_channel,
+            augmented,
         ),
         Held::Numbers(numbers) => numbers_kernel::launch(
             client,
@@ -166,8 +234,9 @@ pub(crate) fn gather(
             counts,
             batch,
             part.argument(),
-            argument(order, order.width, n),
+            argument(examples, order.width, n),
             order.channels_last,
+            augmented,
         ),
         Held::Tokens { text, starts } => tokens_kernel::launch(
             client,
@@ -185,12 +254,15 @@ pub(crate) fn gather(
 }
 
 /// The argument of a launch over vectors of `vector` numbers; examples are `stride` apart.
-fn argument(order: &Order, stride: usize, vector: usize) -> OrderAtLaunch {
+fn argument(examples: &DeviceExamples, stride: usize, vector: usize) -> OrderAtLaunch {
+    let order = &examples.order;
     OrderAtLaunch::new(
         stride,
         order.width / vector,
         order.channels,
         order.width / order.channels,
+        order.line,
+        examples.labels.examples,
     )
 }
 
@@ -207,18 +279,42 @@ mod tests {
 
     /// Compares the batch that `network` reads from `examples` with what the host reads, in the network's order.
     fn compare(examples: &Examples, network: &Network) {
-        let gpu = gpu();
-        let (width, batch) = (examples.width(), UnevenBatch::uneven(5, 0));
-        let indices: Vec<u32> = (0..batch.rows() * 5)
-            .map(|at| (at * 3 % examples.len()) as u32)
-            .collect();
+        let batch = UnevenBatch::uneven(5, 0);
+        let index = |at| (at * 3 % examples.len()) as u32;
+        let indices: Vec<u32> = (0..batch.rows() * 5).map(index).collect();
+        compare_at(examples, network, &indices, &batch, false);
+    }
+
+    /// The same for all variants of an example, and some examples as they are.
+    fn compare_variants(examples: &Examples, network: &Network) {
+        let batch = UnevenBatch {
+            counts: vec![Variant::COUNT, 0, 5],
+            examples: Variant::COUNT as usize,
+            first_row: 0,
+        };
+        let last = examples.len() as u32 - 1;
+        let of_last = |number| Variant::numbered(number).index_of(last, examples.len());
+        let mut indices: Vec<u32> = (0..Variant::COUNT).map(of_last).collect();
+        indices.extend((0..2 * Variant::COUNT).map(|at| at % (last + 1)));
+        compare_at(examples, network, &indices, &batch, true);
+    }
+
+    /// Compares what is gathered of the `batch` with these indices.
+    fn compare_at(
+        examples: &Examples,
+        network: &Network,
+        indices: &[u32],
+        batch: &UnevenBatch,
+        augmented: bool,
+    ) {
+        let (gpu, width) = (gpu(), examples.width());
         let channels = match examples.input() {
             Input::Numbers(shape) if network.reads_channels_last() => shape.channels,
             _ => 1,
         };
         let mut oracle = vec![0.0; indices.len() * width];
         for (row, count) in batch.counts.iter().enumerate() {
-            for place in (0..*count as usize).map(|example| row * 5 + example) {
+            for place in (0..*count as usize).map(|at| row * batch.examples + at) {
                 let example = examples.row(indices[place] as usize);
                 for (at, value) in example.iter().enumerate() {
                     let (channel, plane) = (at / (width / channels), at % (width / channels));
@@ -227,13 +323,13 @@ mod tests {
             }
         }
         let memory = gpu.memory();
-        let [indices, counts] = [&indices, &batch.counts].map(|words| memory.upload_words(words));
+        let [indices, counts] = [indices, &batch.counts].map(|words| memory.upload_words(words));
         let examples = DeviceExamples::upload(&gpu, examples, NetworkReading::of(network)).unwrap();
         let out = match examples.held {
             Held::Tokens { .. } => memory.upload_words(&vec![0; oracle.len()]),
             _ => memory.upload_floats(&vec![0.0; oracle.len()]),
         };
-        gather(&examples, &indices, &out, &batch.part(&counts));
+        gather(&examples, &indices, augmented, &out, &batch.part(&counts));
         match examples.held {
             Held::Tokens { .. } => {
                 let words: Vec<u32> = oracle.iter().map(|token| *token as u32).collect();
@@ -286,6 +382,31 @@ mod tests {
                 let network = Network::new(&model, Input::Numbers(shape), 2).unwrap();
                 assert_eq!(network.reads_channels_last(), model == Model::CnnCifar);
                 compare(&examples, &network);
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
+    fn variants_of_images_are_those_of_the_host() {
+        let scales = [0.1, 0.2, 0.3].map(|mean| Scale::standardising(mean, 0.3 - 0.1 * mean));
+        for shape in [shape(3, 5, 6), shape(3, 12, 12), shape(1, 9, 20)] {
+            let width = shape.features();
+            let bytes: Vec<u8> = (0..11 * width)
+                .map(|at| (at * 37 % 255 + 1) as u8)
+                .collect();
+            for scales in [&scales[..1], &scales[..shape.channels]] {
+                let (bytes, labels, scales) = (bytes.clone(), vec![0; 11], scales.to_vec());
+                let examples =
+                    Examples::scaled_by_channel(bytes, labels, shape, 2, scales).unwrap();
+                let values = numbers(11 * width, 4);
+                let floats = Examples::numbers(values, vec![0; 11], shape, 2).unwrap();
+                for model in [Model::Logistic, Model::CnnCifar] {
+                    let network = Network::new(&model, Input::Numbers(shape), 2).unwrap();
+                    compare_variants(&examples, &network);
+                    compare_variants(&floats, &network);
+                    compare(&examples, &network);
+                }
             }
         }
     }

@@ -13,6 +13,8 @@ pub(crate) struct Labels {
     pub(crate) words: CubeTensor,
     /// Where each example begins in the text, `[M]`; unused unless `windowed`.
     pub(crate) starts: CubeTensor,
+    /// Examples, `M`. Indices from there on are those of variants.
+    pub(crate) examples: usize,
     /// Whether examples are windows of a text: the label of a position is the token that follows it.
     pub(crate) windowed: bool,
 }
@@ -41,20 +43,21 @@ pub(crate) fn half(words: &[u32], at: usize) -> u32 {
     (words[at / 2] >> (16 * (at % 2) as u32)) & 65535u32
 }
 
-/// The label of one position of example `example` of row `row`.
+/// The label of one position of example `example` of row `row`. Of `examples` examples, a variant has the label of its own.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn label_of(
     words: &[u32],
     starts: &[u32],
     indices: &[u32],
+    examples: usize,
     slot: &Slot,
     row: usize,
     example: usize,
     position: usize,
     #[comptime] windowed: bool,
 ) -> u32 {
-    let index = indices[place_of(slot, row, example)] as usize;
+    let index = indices[place_of(slot, row, example)] as usize % examples;
     let mut at = index;
     if comptime!(windowed) {
         at = starts[index] as usize + position + 1;

@@ -220,6 +220,7 @@ fn go_together(one: &TrainBatchRequest, other: &TrainBatchRequest, bytes: usize)
     Arc::ptr_eq(&one.examples, &other.examples)
         && one.rule == other.rule
         && one.layers == other.layers
+        && one.schedule.augmented == other.schedule.augmented
         && held(one) == held(other)
         && is_whole(one) == is_whole(other)
         && widths[0].abs_diff(widths[1]) <= widths[0].min(widths[1])

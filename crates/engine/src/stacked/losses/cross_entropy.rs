@@ -19,6 +19,7 @@ fn cross_entropy_kernel(
     losses: &mut [f32],
     hits: &mut [u32],
     slot: Slot,
+    examples: usize,
     classes: usize,
     positions: usize,
     #[comptime] windowed: bool,
@@ -31,7 +32,7 @@ fn cross_entropy_kernel(
     }
     let (row, example) = (at / slot.examples, at % slot.examples);
     let label = label_of(
-        words, starts, indices, &slot, row, example, position, windowed,
+        words, starts, indices, examples, &slot, row, example, position, windowed,
     ) as usize;
     let first = ABSOLUTE_POS * classes;
     let mut largest = f32::min_value();
@@ -86,6 +87,7 @@ pub(crate) fn cross_entropy(
         kernels.losses.clone().into_buffer_arg(),
         kernels.hits.clone().into_buffer_arg(),
         part.argument(),
+        kernels.labels.examples,
         classes,
         kernels.positions,
         kernels.labels.windowed,

@@ -65,6 +65,7 @@ fn judge_kernel(
     losses: &mut [f32],
     hits: &mut [u32],
     slot: Slot,
+    examples: usize,
     classes: usize,
     positions: usize,
     #[comptime] shares: usize,
@@ -78,7 +79,7 @@ fn judge_kernel(
     }
     let (row, example) = (at / slot.examples, at % slot.examples);
     let label = label_of(
-        words, starts, indices, &slot, row, example, position, windowed,
+        words, starts, indices, examples, &slot, row, example, position, windowed,
     );
     let first = 3 * ABSOLUTE_POS * shares;
     let mut largest = found[first];
@@ -114,6 +115,7 @@ fn slopes_kernel(
     counts: &[u32],
     found: &[f32],
     slot: Slot,
+    examples: usize,
     classes: usize,
     positions: usize,
     #[comptime] shares: usize,
@@ -127,7 +129,7 @@ fn slopes_kernel(
     }
     let (row, example) = (at / slot.examples, at % slot.examples);
     let label = label_of(
-        words, starts, indices, &slot, row, example, position, windowed,
+        words, starts, indices, examples, &slot, row, example, position, windowed,
     );
     let scale = 1.0f32 / f32::cast_from(counts[slot.entry + row * slot.own] * positions as u32);
     let first = 3 * here * shares;
@@ -176,6 +178,7 @@ pub(crate) fn cross_entropy_of_many(
         kernels.losses.clone().into_buffer_arg(),
         kernels.hits.clone().into_buffer_arg(),
         part.argument(),
+        kernels.labels.examples,
         classes,
         kernels.positions,
         SHARES,
@@ -209,6 +212,7 @@ fn slopes(
         part.counts.clone().into_buffer_arg(),
         found.clone().into_buffer_arg(),
         part.argument(),
+        kernels.labels.examples,
         classes,
         kernels.positions,
         SHARES,

@@ -32,6 +32,7 @@ mod tests {
     use crate::stacked::device::memory::download;
     use crate::stacked::device::test_device::{UnevenBatch, expect_close, gpu, numbers};
     use crate::stacked::losses::scores::Scores;
+    use meshfold_data::Variant;
 
     /// What is judged.
     struct Case {
@@ -109,8 +110,12 @@ mod tests {
         let labels = Labels {
             words: upload_halves(&gpu, "a text", &text).unwrap(),
             starts: memory.upload_words(&starts),
+            examples: 17,
             windowed: case.positions > 1,
         };
+        // A variant has the label of its example.
+        let variant = |(at, index): (usize, &u32)| index + 17 * (at as u32 * 7 % Variant::COUNT);
+        let indices: Vec<u32> = indices.iter().enumerate().map(variant).collect();
         let [indices, counts] = [&indices, &batch.counts].map(|words| memory.upload_words(words));
         let kernels = LossKernels {
             labels: &labels,

@@ -19,13 +19,16 @@ fn sigmoid_kernel(
     losses: &mut [f32],
     hits: &mut [u32],
     slot: Slot,
+    examples: usize,
     #[comptime] backward: bool,
 ) {
     if !has(&slot, counts, ABSOLUTE_POS) {
         terminate!();
     }
     let (row, example) = (ABSOLUTE_POS / slot.examples, ABSOLUTE_POS % slot.examples);
-    let label = label_of(words, starts, indices, &slot, row, example, 0usize, false);
+    let label = label_of(
+        words, starts, indices, examples, &slot, row, example, 0usize, false,
+    );
     let positive = label == 1u32;
     let z = logits[ABSOLUTE_POS];
     let largest = select(z > 0.0f32, z, 0.0f32);
@@ -64,6 +67,7 @@ pub(crate) fn sigmoid_cross_entropy(
         kernels.losses.clone().into_buffer_arg(),
         kernels.hits.clone().into_buffer_arg(),
         part.argument(),
+        kernels.labels.examples,
         kernels.backward,
     );
 }

@@ -20,6 +20,7 @@ fn squared_error_kernel(
     losses: &mut [f32],
     hits: &mut [u32],
     slot: Slot,
+    examples: usize,
     width: usize,
     #[comptime] one_hot: bool,
     #[comptime] backward: bool,
@@ -28,7 +29,9 @@ fn squared_error_kernel(
         terminate!();
     }
     let (row, example) = (ABSOLUTE_POS / slot.examples, ABSOLUTE_POS % slot.examples);
-    let label = label_of(words, starts, indices, &slot, row, example, 0usize, false);
+    let label = label_of(
+        words, starts, indices, examples, &slot, row, example, 0usize, false,
+    );
     let first = ABSOLUTE_POS * width;
     let count = f32::cast_from(counts[slot.entry + row * slot.own]);
     let mut largest = f32::min_value();
@@ -90,6 +93,7 @@ pub(crate) fn squared_error(
         kernels.losses.clone().into_buffer_arg(),
         kernels.hits.clone().into_buffer_arg(),
         part.argument(),
+        kernels.labels.examples,
         width,
         targets == Targets::OneHot,
         kernels.backward,

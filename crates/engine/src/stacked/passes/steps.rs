@@ -155,7 +155,14 @@ impl Steps<'_> {
                 first_example,
                 ..*part
             };
-            gather(self.examples, &table.indices, &workspace.input, &piece);
+            let augmented = self.schedule.augmented;
+            gather(
+                self.examples,
+                &table.indices,
+                augmented,
+                &workspace.input,
+                &piece,
+            );
             let flow = Flow {
                 network: self.network,
                 models: self.models,

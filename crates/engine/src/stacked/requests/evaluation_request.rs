@@ -107,7 +107,7 @@ impl EvaluationRequest {
                         rows: if own { part.rows } else { 1 },
                         ..part
                     };
-                    gather(examples, &indices, &workspace.input, &readers);
+                    gather(examples, &indices, false, &workspace.input, &readers);
                 }
                 let flow = Flow {
                     network,

@@ -61,6 +61,7 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
         validation: None,
         partition: &partition,
         seed: 3,
+        augment: None,
         rows: None,
         largest_batch: 0,
     };

@@ -17,7 +17,7 @@ use crate::training::schedule::LearningRate;
 use crate::training::score::{Score, Split};
 use crate::training::tally::RowTally;
 use crate::training::work::{Amount, BatchSize, Draw, RowWork, Sgd};
-use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
+use meshfold_data::{Augment, Examples, Partition, Scale, Shape, Splits};
 use meshfold_topology::MixingMatrix;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,6 +45,7 @@ struct Run {
     rows: usize,
     rounds: usize,
     seed: u64,
+    augment: Option<Augment>,
     /// Most indices of a schedule.
     schedule: usize,
 }
@@ -76,6 +77,7 @@ impl Run {
             rows: 2 + seed as usize % 3,
             rounds: 3,
             seed,
+            augment: None,
             schedule: 1 << 20,
         }
     }
@@ -114,6 +116,7 @@ impl Run {
             validation: None,
             partition: &partition,
             seed: self.seed,
+            augment: self.augment,
             rows: None,
             largest_batch: 0,
         };
@@ -301,6 +304,21 @@ fn runs_that_mix_have_the_bits_of_runs_alone() {
     };
     let runs: Vec<Run> = (1..=19).map(run).collect();
     expect_the_bits_of_runs_alone(&runs);
+}
+
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
+fn so_have_runs_with_augmented_images_among_them() {
+    let splits = images();
+    let network = of(&mlp(0.0), &splits);
+    let run = |seed| Run {
+        augment: (seed != 2).then_some(Augment {
+            crop_padding: 2,
+            horizontal_flip: seed == 1,
+        }),
+        ..Run::new(&network, &splits, seed)
+    };
+    expect_the_bits_of_runs_alone(&[1, 2, 3, 4].map(run));
 }
 
 #[test]
