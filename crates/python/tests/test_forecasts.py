@@ -41,6 +41,7 @@ def test_a_plan_expects_what_a_run_takes(experiment: Experiment, name: str, keys
     (planned,) = mf.plan(base).to_polars().to_dicts()
     (run,) = mf.run(base, progress=False)
     last = run.metrics().to_polars().row(-1, named=True)
-    # The first round may lack what later ones have.
-    assert last["bytes_total"] / ROUNDS == pytest.approx(planned["bytes_per_round"], rel=1 / ROUNDS)
-    assert last["local_steps"] / ROUNDS == pytest.approx(planned["local_steps_per_round"], rel=1 / ROUNDS)
+    # The first round may lack what later ones have, or have more.
+    rounding = 1.5 / ROUNDS
+    assert last["bytes_total"] / ROUNDS == pytest.approx(planned["bytes_per_round"], rel=rounding)
+    assert last["local_steps"] / ROUNDS == pytest.approx(planned["local_steps_per_round"], rel=rounding)
