@@ -25,20 +25,27 @@ impl Plot {
         request: &PlotRequest,
     ) -> Result<Self, PlotError> {
         let spread = spread(request.curves.band)?;
-        let asked = quantiles(table_request(request, request.place()?));
+        let shown = table_request(request, request.place()?);
+        let asked = quantiles(shown.clone());
         let runs = judged(runs, &asked)?;
         expect_clients(&request.curves.y, &runs)?;
-        let table = Table::about(runs, asked)?;
+        // What a reader must know is said of the figure, and not of each quantile.
+        let table = Table::about(runs.clone(), shown)?;
+        let of_quantiles = Table::about(runs, asked)?;
         let keys: Vec<Vec<String>> = table.rows.iter().map(|row| row.keys.clone()).collect();
         let wording = &table.wording;
         let panels = Panels::of(&keys, request, wording)?;
         let (legend, styles) = panels.looks(request, wording, [&table.keys, &keys]);
         let mut notes: Vec<String> = legend.iter().filter_map(repeats).collect();
         notes.extend(panels.note(request));
-        if spread.is_some() {
-            notes.extend(bare(&table, "curve"));
+        if spread.is_some() && bare(&table, "curve").is_some() {
+            let over = wording.name(&request.curves.over);
+            notes.push(format!(
+                "a curve of one {over} has no spread and is drawn without a band"
+            ));
         }
-        let curves = table.rows.iter().zip(styles).map(|(row, style)| Curve {
+        let curves = of_quantiles.rows.iter().zip(styles);
+        let curves = curves.map(|(row, style)| Curve {
             style,
             is_marked: false,
             points: points(row, spread),

@@ -212,9 +212,13 @@ fn those_that_there_are_not_are_refused_with_those_that_there_are() {
 fn a_figure_over_the_clients_goes_through_their_values() {
     let (sandbox, _) = finished();
     let line = "figure runs/tiny --by topology --x share_of_clients";
-    sandbox
+    let said = sandbox
         .says(&format!("{line} --y own_loss --at round=2 -o clients.svg"))
         .ended_with(0);
+    assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""));
+    let one_seed = sandbox.says(&format!("{line} --only seed=1 -o one.svg"));
+    let note = "a curve of one seed has no spread and is drawn without a band\n";
+    assert_eq!(one_seed.ended_with(0).err, note);
     let svg = sandbox.read("clients.svg");
     for text in ["Share of clients (%)", "Own loss (nats)", "complete"] {
         assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
