@@ -67,6 +67,16 @@ class Telling:
         self._numbers: dict[Any, int] = {}
         self._within: set[int] = set()
 
+    @classmethod
+    def of_class(cls, kind: type) -> Telling | None:
+        """One that has told the code of a class; None if that cannot be read, as objects of a user's may raise anything there."""
+        telling = cls(lambda base: (), changed=None)
+        try:
+            telling.told_all([kind], is_strict=False)
+        except Exception:
+            return None
+        return telling
+
     def told_all(self, roots: Iterable[Any], is_strict: bool) -> list[Any]:
         told = [self._told(root, is_strict) for root in roots]
         pages = []

@@ -42,10 +42,8 @@ def _words(kind: type) -> set[str] | None:
     """The names and texts in the code of a class and of all that it refers to."""
     if any(_libraries.is_of_library(base) and base.__module__ not in BASES for base in kind.__mro__):
         return None
-    telling = Telling(lambda base: (), changed=None)
-    try:
-        telling.told_all([kind], is_strict=False)
-    except Exception:  # Objects of a user's may raise anything where they are read.
+    telling = Telling.of_class(kind)
+    if telling is None:
         return None
     functions = telling.functions()
     # Published methods read keys of other names only where they say so in texts.

@@ -26,10 +26,8 @@ def tell_of(kind: type, name: str) -> None:
     if kind in _TOLD:
         return
     _TOLD.add(kind)
-    telling = Telling(lambda base: (), changed=None)
-    try:
-        telling.told_all([kind], is_strict=False)
-    except Exception:  # Objects of a user's may raise anything where they are read.
+    telling = Telling.of_class(kind)
+    if telling is None:
         return
     calls = {call: None for function in telling.functions() for call in _calls(function)}
     if calls:

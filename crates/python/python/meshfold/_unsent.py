@@ -24,10 +24,8 @@ def tell_of(kind: type, name: str) -> None:
     if kind in _TOLD:
         return
     _TOLD.add(kind)
-    telling = Telling(lambda base: (), changed=None)
-    try:
-        telling.told_all([kind], is_strict=False)
-    except Exception:  # Objects of a user's may raise anything where they are read.
+    telling = Telling.of_class(kind)
+    if telling is None:
         return
     if telling.names_whole_modules() or any(_libraries.is_of_library(base) for base in kind.__mro__ if base.__module__ not in BASES):
         return
