@@ -206,7 +206,11 @@ fn rows_are_gathered_and_scattered() {
     ));
     assert!(matches!(
         all.scatter(&[2, 2], &others),
-        Err(EngineError::RowIndex { row: 2, .. })
+        Err(EngineError::RowRepeated { row: 2, .. })
+    ));
+    assert!(matches!(
+        all.scatter(&[2, 5], &others),
+        Err(EngineError::RowIndex { row: 5, .. })
     ));
     assert!(matches!(
         all.scatter(&[2], &others),
