@@ -215,7 +215,10 @@ fn a_figure_over_the_clients_goes_through_their_values() {
     let said = sandbox
         .says(&format!("{line} --y own_loss --at round=2 -o clients.svg"))
         .ended_with(0);
-    assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""));
+    assert_eq!(
+        (said.out.as_str(), said.err.as_str()),
+        ("", "figures at round=2\n")
+    );
     let one_seed = sandbox.says(&format!("{line} --only seed=1 -o one.svg"));
     let note = "a curve of one seed has no spread and is drawn without a band\n";
     assert_eq!(one_seed.ended_with(0).err, note);
