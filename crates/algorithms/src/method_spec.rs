@@ -87,6 +87,10 @@ pub struct Profile<'a> {
     pub own_weights: Option<Weights>,
     /// Whether models are mixed by weights on the overlay, and not averaged in another way over its edges.
     pub mixes_by_weights: bool,
+    /// The key by which the method averages in another way, and does without weights, if it has one.
+    pub averages_by: Option<&'static str>,
+    /// How many different clients each server asks for in a round, if not all of its own.
+    pub asked_per_server: Option<usize>,
     /// Whether it simulates time itself, for clients that do not go in rounds. The figure `seconds` that it records is then the simulated
     /// time of the run.
     pub has_own_clock: bool,
@@ -114,6 +118,8 @@ impl<'a> Profile<'a> {
             needs_lasting_overlay: false,
             own_weights: None,
             mixes_by_weights: true,
+            averages_by: None,
+            asked_per_server: None,
             has_own_clock: false,
             momentum_begins_anew: false,
             counts_itself: false,
@@ -240,7 +246,15 @@ pub enum ServerNodes<'a> {
     BeneathRoot(&'a Servers),
 }
 
-impl ServerNodes<'_> {
+impl<'a> ServerNodes<'a> {
+    /// Those that have clients of their own.
+    pub fn with_clients(self) -> Option<&'a Servers> {
+        match self {
+            Self::OnOverlay(servers) | Self::BeneathRoot(servers) => Some(servers),
+            Self::None | Self::One => None,
+        }
+    }
+
     /// How many.
     pub fn count(self) -> usize {
         match self {

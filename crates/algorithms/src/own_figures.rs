@@ -20,7 +20,7 @@ pub struct OwnFigures {
 pub enum OwnFigure {
     /// One number for the round.
     Number(f64),
-    /// One for each row, `[R]`: records have its spread over the rows alive.
+    /// One for each row, `[R]`: records have its spread over the rows alive. A row of which it is not a number has none.
     Rows(Vec<f64>),
 }
 

@@ -150,6 +150,11 @@ impl Servers {
 }
 
 impl PerServer {
+    /// How many different clients a server asks for; `None` if all, or if one may be drawn again.
+    pub fn different(self) -> Option<usize> {
+        self.per_server.filter(|_| !self.replacement)
+    }
+
     /// Checks the value, and that the `training` of the chosen can be counted.
     ///
     /// # Errors

@@ -41,6 +41,7 @@ impl Plot {
         if spread.is_some() {
             notes.extend(bare(&table, "bar"));
         }
+        notes.extend(without_bar(&table));
         let size = page(request, panels.count())?;
         groups.expect_room(request, panels.count(), size)?;
         let figure = Figure {
@@ -198,6 +199,23 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     found
 }
 
+/// The rows without a figure, which have no bar: a missing bar looks like one of 0.
+fn without_bar(table: &Table) -> Option<String> {
+    let by = &table.request.by;
+    let lacking = table
+        .rows
+        .iter()
+        .filter(|row| matches!(row.outcome, Outcome::Figure(None)));
+    let names = lacking.map(|row| table.wording.values(by, &row.keys).join(", "));
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "there is no bar, as there is no figure, of {}",
+            names.join("; ")
+        )
+    })
+}
+
 /// Says that bars, or whatever is `drawn` for the rows, have no error bars, if some have none.
 pub(crate) fn bare(table: &Table, drawn: &str) -> Option<String> {
     let is_bare = |row: &Row| match row.outcome {
@@ -212,6 +230,7 @@ pub(crate) fn bare(table: &Table, drawn: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost_figure::CostFigure;
     use crate::judged::Judged;
 
     #[test]
@@ -235,6 +254,28 @@ mod tests {
         assert_eq!(bar(1).style, bar(2).style);
         assert_eq!((bar(0).end.low, bar(0).end.y), (0.5, 0.5));
         assert!(bare(&table, "bar").unwrap().contains("a bar of one seed"));
+        assert_eq!(without_bar(&table), None);
+    }
+
+    #[test]
+    fn rows_without_a_figure_are_said_to_have_no_bar() {
+        let run = |rate: f64, accuracy: f64| {
+            let settings = format!("{{seed: 1, rate: {rate}}}");
+            let mut run =
+                Judged::finished(&settings, &[&[("round", 3.0), ("test_accuracy", accuracy)]]);
+            CostFigure::parse("rounds_to=0.5")
+                .unwrap()
+                .add("rounds_to=0.5", &mut run);
+            run
+        };
+        let request = Request {
+            by: vec!["rate".to_owned()],
+            metric: "rounds_to=0.5".to_owned(),
+            ..Request::over_seeds()
+        };
+        let table = Table::about(vec![run(0.1, 0.6), run(0.2, 0.4)], request).unwrap();
+        let said = without_bar(&table).unwrap();
+        assert_eq!(said, "there is no bar, as there is no figure, of 0.2");
     }
 
     #[test]

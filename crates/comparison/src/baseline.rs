@@ -7,6 +7,7 @@ use meshfold_statistics::{Paired, holm};
 use crate::error::TableError;
 use crate::grouping::{Group, Names};
 use crate::name::Name;
+use crate::notes::{OfRow, together};
 use crate::only::meant;
 use crate::request::Request;
 use crate::table::Row;
@@ -21,9 +22,9 @@ pub(crate) fn compare(
     groups: &[Group<'_>],
     names: &Names,
     request: &Request,
-) -> Result<Option<String>, TableError> {
+) -> Result<Vec<String>, TableError> {
     let Some((field, asked)) = &request.compare else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let place = names.by.iter().position(|name| name.written == *field);
     let place = place.ok_or_else(|| TableError::NotAColumn {
@@ -41,15 +42,51 @@ pub(crate) fn compare(
         row.comparison = other.and_then(|other| paired(group, other, names, request));
     }
     correct(rows);
+    let mut notes = Vec::new();
+    for (row, group) in rows.iter().zip(groups) {
+        let other = row.baseline.map(|baseline| &groups[baseline]);
+        let other = other.filter(|other| other.keys != group.keys);
+        notes.extend(other.and_then(|other| few_pairs(row, group, other, names, request)));
+    }
+    let mut notes = together(notes);
     let alone = rows.iter().zip(groups);
     let alone = alone.filter(|(row, _)| row.baseline.is_none());
     let alone: Vec<String> = alone.map(|(_, group)| group.name()).collect();
-    Ok((!alone.is_empty()).then(|| {
-        format!(
+    if !alone.is_empty() {
+        notes.push(format!(
             "{}: no row with {field}={value} has the same other settings, so there is nothing to compare with",
             alone.join("; ")
-        )
-    }))
+        ));
+    }
+    Ok(notes)
+}
+
+/// That `group` and the `other` one, which it is compared with, do not have their means over the same values of `over`.
+fn few_pairs(
+    row: &Row,
+    group: &Group<'_>,
+    other: &Group<'_>,
+    names: &Names,
+    request: &Request,
+) -> Option<OfRow> {
+    let count = |of: &Group<'_>| of.values(&names.over, &request.metric, &request.at).len();
+    let (own, others) = (count(group), count(other));
+    let pairs = row
+        .comparison
+        .map_or(0, |comparison| comparison.difference.n);
+    let is_told = own > 0 && others > 0 && pairs < own.max(others);
+    let over = &names.over.written;
+    is_told.then(|| OfRow {
+        row: group.name(),
+        what: match pairs {
+            0 => format!("no run shares its {over} with one of {}, so there is no difference", other.name()),
+            _ => format!(
+                "the difference from {} is over {pairs} run{} with a common {over}; the means are over {own} and {others}",
+                other.name(),
+                if pairs == 1 { "" } else { "s" }
+            ),
+        },
+    })
 }
 
 /// Corrects the p-values of `rows` for their number.
@@ -234,6 +271,34 @@ mod tests {
         };
         assert_eq!(against(&runs[..2]), [Some(0); 2]);
         assert_eq!(against(&runs), [Some(0), None, Some(2)]);
+    }
+
+    #[test]
+    fn differences_over_fewer_seeds_than_the_means_are_told() {
+        let runs = vec![
+            run("topology: ring", 1, 0.5),
+            run("topology: ring", 2, 0.5),
+            run("topology: ring", 3, 0.5),
+            run("topology: star", 3, 0.7),
+            run("topology: star", 4, 0.9),
+            run("topology: grid", 5, 0.9),
+        ];
+        let request = Request {
+            by: vec!["topology".to_owned()],
+            compare: Some(("topology".to_owned(), "ring".to_owned())),
+            ..Request::over_seeds()
+        };
+        let notes = Table::about(runs, request).unwrap().notes;
+        assert!(notes.contains(
+            &"star: the difference from ring is over 1 run with a common seed; the means are over 2 and 3".to_owned()
+        ), "{notes:?}");
+        assert!(
+            notes.contains(
+                &"grid: no run shares its seed with one of ring, so there is no difference"
+                    .to_owned()
+            ),
+            "{notes:?}"
+        );
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use meshfold_experiment::results::{Figures, RecordedRun, ResultsError, more_is_better};
 use meshfold_statistics::quantile;
 
+use crate::combined_columns::OWN;
+
 /// A figure over the clients, such as `test_accuracy.p10` or `own_loss.worst5`.
 ///
 /// # Source
@@ -35,19 +37,15 @@ enum Part {
 }
 
 impl<'a> ClientFigure<'a> {
-    /// Reads `test_accuracy.p10`; a name alone is the mean. `None` for what cannot be such a figure.
+    /// Reads `test_accuracy.p10` and `own.norm.p10`; a name alone is the mean. `None` for what cannot be such a figure.
     pub(crate) fn parse(written: &'a str) -> Option<Self> {
-        let (of, part) = written.split_once('.').unwrap_or((written, "mean"));
-        // What a method records may have any name.
-        if of == "own" {
-            return None;
-        }
-        let part = match part {
+        let of = name(written);
+        let part = match written[of.len()..].strip_prefix('.').unwrap_or("mean") {
             "mean" => Part::Mean,
             "min" => Part::Min,
             "max" => Part::Max,
             "std" => Part::Std,
-            _ => match (per_cent(part, "p"), per_cent(part, "worst")) {
+            part => match (per_cent(part, "p"), per_cent(part, "worst")) {
                 (Some(share), _) => Part::Quantile(share),
                 (_, Some(share)) if share > 0 => Part::Worst(share),
                 _ => return None,
@@ -118,6 +116,16 @@ impl<'a> ClientFigure<'a> {
             }
         }
     }
+}
+
+/// The name of what is known of each client in a figure `written` as `test_accuracy.p10` or `own.norm.p10`.
+pub(crate) fn name(written: &str) -> &str {
+    let start = match written.strip_prefix(OWN) {
+        Some(_) => OWN.len(),
+        None => 0,
+    };
+    let end = written[start..].find('.');
+    end.map_or(written, |end| &written[..start + end])
 }
 
 /// What is known of the clients after each round at which `run` was evaluated, by the name `of` in figures. Clients of which there is no
@@ -241,11 +249,25 @@ mod tests {
             "test_accuracy.worst101",
             "test_accuracy.p10.p5",
             "test_accuracy.median",
-            "own.p10",
+            "own.norm.median",
+            "own.norm.p10.p5",
         ] {
             assert_eq!(ClientFigure::parse(written), None, "{written}");
         }
         let whole = ClientFigure::parse("test_accuracy.p100").unwrap();
         assert!(whole.is_of_clients_alone() && whole.of == "test_accuracy");
+    }
+
+    #[test]
+    fn what_a_method_records_may_have_any_name() {
+        let of = |written| {
+            let figure = ClientFigure::parse(written).unwrap();
+            (figure.of, figure.part)
+        };
+        assert_eq!(of("own.norm"), ("own.norm", Part::Mean));
+        assert_eq!(of("own.p10"), ("own.p10", Part::Mean));
+        assert_eq!(of("own.p10.p10"), ("own.p10", Part::Quantile(10)));
+        assert_eq!(of("own.norm.worst5"), ("own.norm", Part::Worst(5)));
+        assert_eq!(of("own_loss.worst5"), ("own_loss", Part::Worst(5)));
     }
 }

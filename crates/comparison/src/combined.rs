@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::column::{Cells, Column, Kind};
 use crate::combined_columns::{
-    client_columns, kind, label, metrics_columns, owner_column, view_column,
+    client_columns, kind, label, metrics_columns, owner_column, state_column, view_column,
 };
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
@@ -92,6 +92,7 @@ impl<'a> CombinedTable<'a> {
         let settings = settings_columns(&differing(&fields, &[]), &fields);
         let id = Column::text("run", "Id of the run, the name of its folder.");
         let of_runs = settings.iter().map(|setting| setting.column.clone());
+        let of_runs = of_runs.chain([state_column()]);
         Self {
             columns: [id].into_iter().chain(of_runs).chain(columns).collect(),
             runs,
@@ -130,8 +131,18 @@ impl<'a> CombinedTable<'a> {
                 .iter()
                 .map(|setting| setting.cells(index, rows)),
         );
+        cells.push(Cells::Text(vec![Some(state(run).to_owned()); rows]));
         cells.extend(measured);
         Ok(cells)
+    }
+}
+
+/// How far `run` came.
+fn state(run: &RecordedRun) -> &'static str {
+    match (run.is_finished, &run.failure) {
+        (true, _) => "finished",
+        (false, Some(_)) => "failed",
+        (false, None) => "unfinished",
     }
 }
 

@@ -32,9 +32,20 @@ pub(crate) fn view_column(name: &str, loss: Loss) -> Column {
         }
         ("local_test_examples", _) => "Examples of the client's local test set.".to_owned(),
         (_, Some(label)) => format!("Accuracy on the test examples of label {label}."),
-        (_, None) => "A figure of clients.parquet of the run.".to_owned(),
+        (name, None) => match name.strip_prefix(OWN) {
+            Some(figure) => format!("What the method recorded of the row as `{figure}`."),
+            None => "A figure of clients.parquet of the run.".to_owned(),
+        },
     };
     Column::number(name, &about)
+}
+
+/// How far the run of a row came.
+pub(crate) fn state_column() -> Column {
+    Column::text(
+        "state",
+        "`finished` for runs that came to their end, `failed` for those that an error ended, `unfinished` for others.",
+    )
 }
 
 /// The columns of sizes and of the figures called `names`, of runs with this `loss`.
@@ -126,7 +137,7 @@ fn figure_column(name: &str, loss: Loss) -> Column {
 }
 
 /// What the names of figures of a method's own begin with.
-const OWN: &str = "own.";
+pub(crate) const OWN: &str = "own.";
 
 /// What a figure of a method's own means; without a full stop if it is one of a spread.
 fn own_about(figure: &str, part: &str) -> String {

@@ -57,7 +57,7 @@ impl CostFigure {
         }
     }
 
-    /// Adds the figure called `name` to the last evaluation of `run`, if the run reaches the target.
+    /// Adds the figure called `name` to the last evaluation of `run`, if the run reaches the target, whether it is finished or not.
     pub(crate) fn add(self, name: &str, run: &mut Judged) {
         let there = run.reaching(OF, self.target);
         let cost = there.and_then(|figures| figures.get(self.way.figure()).copied());
@@ -151,6 +151,102 @@ mod tests {
                  have taken longer",
                 "alone: no run reached a test accuracy of 0.8"
             ]
+        );
+    }
+
+    #[test]
+    fn runs_that_are_not_finished_count_as_far_as_it_is_known_whether_they_arrive() {
+        let interrupted = |run: Judged| Judged {
+            is_finished: false,
+            ..run
+        };
+        let failed = |run: Judged| Judged {
+            failure: Some("in round 21: a model is not finite".to_owned()),
+            ..interrupted(run)
+        };
+        let early = |run: Judged| Judged {
+            fields: Judged::finished("{seed: 5, algorithm: dsgd, rounds: 90}", &[]).fields,
+            ..run
+        };
+        let runs = || {
+            vec![
+                run("dsgd", 1, [0.1, 0.2, 0.9]),
+                interrupted(run("dsgd", 2, [0.1, 0.9, 0.9])),
+                interrupted(run("dsgd", 3, [0.1, 0.2, 0.3])),
+                failed(run("dsgd", 4, [0.1, 0.2, 0.3])),
+                early(run("dsgd", 5, [0.1, 0.2, 0.3])),
+                failed(run("dsgd", 6, [0.1, 0.9, 0.3])),
+            ]
+        };
+        let request = |at: &str, metric: &str| Request {
+            only: Vec::new(),
+            metric: metric.to_owned(),
+            at: at.parse().unwrap_or_default(),
+            ..Request::over_seeds()
+        };
+        let missed = "of all runs: seed 4 failed before it reached {} (in round 21: a model is not finite); seed 5 ended before it reached {}, \
+                      by its budget or its targets; the means are those of the runs that reached it";
+        let by_figure = Table::about(runs(), request("", "rounds_to=0.8")).unwrap();
+        let Outcome::Figure(Some(rounds)) = by_figure.rows[0].outcome else {
+            panic!("a figure")
+        };
+        assert_eq!((rounds.n, rounds.mean), (3, 40.0 / 3.0));
+        assert_eq!(
+            by_figure.notes,
+            [
+                "of all runs: seed 3 is missing (not finished)".to_owned(),
+                missed.replace("{}", "a test accuracy of 0.8")
+            ]
+        );
+        let at_target = Table::about(runs(), request("target=0.8", "test_accuracy")).unwrap();
+        let Outcome::Target(reaching) = at_target.rows[0].outcome else {
+            panic!("a target")
+        };
+        assert_eq!((reaching.runs, reaching.reached), (5, 3));
+        assert_eq!(reaching.rounds.unwrap().mean, rounds.mean);
+        assert_eq!(at_target.notes[2], missed.replace("{}", "target=0.8"));
+    }
+
+    #[test]
+    fn of_values_with_which_nobody_arrives_the_one_that_comes_nearest_is_the_best() {
+        let run = |rate: f64, accuracy: f64| {
+            let settings = format!("{{seed: 1, rate: {rate}}}");
+            let mut run =
+                Judged::finished(&settings, &[&[("round", 9.0), ("test_accuracy", accuracy)]]);
+            CostFigure::parse("rounds_to=0.8")
+                .unwrap()
+                .add("rounds_to=0.8", &mut run);
+            run
+        };
+        let runs = || vec![run(0.01, 0.3), run(0.1, 0.5), run(0.5, 0.4)];
+        let said = "all runs: no run reaches 0.8 with any rate, so the value is the one with the best mean of test_accuracy at the last \
+                    evaluation";
+        let by_target = Request {
+            best: Some("rate".to_owned()),
+            at: "target=0.8".parse().unwrap(),
+            ..Request::over_seeds()
+        };
+        let table = Table::about(runs(), by_target).unwrap();
+        assert_eq!(table.rows[0].chosen.as_deref(), Some("0.1"));
+        assert_eq!(table.notes[1], said);
+        let mut runs = runs();
+        // A figure must be known of some run.
+        runs.push(Judged::finished(
+            "{seed: 2, rate: 0.5}",
+            &[&[("test_accuracy", 0.4), ("rounds_to=0.8", 3.0)]],
+        ));
+        let by_cost = Request {
+            best: Some("rate".to_owned()),
+            on: Some("rounds_to=0.8".to_owned()),
+            ..Request::over_seeds()
+        };
+        let table = Table::about(runs, by_cost).unwrap();
+        assert_eq!(table.rows[0].chosen.as_deref(), Some("0.5"));
+        assert!(
+            table.notes[0].contains("most runs reach a test accuracy of 0.8")
+                && table.notes[0].contains("the same test examples chose the setting"),
+            "{}",
+            table.notes[0]
         );
     }
 

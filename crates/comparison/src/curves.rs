@@ -5,6 +5,7 @@ use meshfold_statistics::Estimate;
 
 use crate::ages::ages;
 use crate::at::At;
+use crate::cost_figure::CostFigure;
 use crate::deciding::{choice, deciding, taken};
 use crate::error::TableError;
 use crate::fields::Fields;
@@ -112,6 +113,11 @@ impl Curves {
         let names = names(&chosen, request)?;
         names.expect_distinct()?;
         let judged = &chosen.runs;
+        if CostFigure::is_meant(&request.y) {
+            return Err(TableError::CostOfCurves {
+                written: request.y.clone(),
+            });
+        }
         expect_figure(&request.y, judged)?;
         expect_quantiles(request, judged)?;
         expect_progress(&request.x, judged)?;
@@ -242,16 +248,31 @@ fn wording(
     Wording::of(&request.words, &known)
 }
 
-/// The runs of the group that are not finished, if some are.
+/// The runs of the group that end before the others, if some do: those that are not finished, and those whose budget was spent or that
+/// had reached their targets.
 fn ends_early(group: &Group<'_>, over: &Name) -> Option<String> {
-    let unfinished = group.runs.iter().filter(|run| !run.is_finished);
-    let unfinished: Vec<String> = unfinished.map(|run| over.text(&run.fields)).collect();
-    (!unfinished.is_empty()).then(|| {
+    let furthest = group.runs.iter().filter_map(|run| run.last_round());
+    let furthest = furthest.fold(0.0, f64::max);
+    let is_shorter = |run: &Judged| run.last_round().is_some_and(|last| last < furthest);
+    let values = |is_meant: &dyn Fn(&Judged) -> bool| {
+        let runs = group.runs.iter().filter(|run| is_meant(run));
+        let values: Vec<String> = runs.map(|run| over.text(&run.fields)).collect();
+        (!values.is_empty()).then(|| (values.len(), values.join(", ")))
+    };
+    let say = |(count, values): (usize, String), [one, several]: [&str; 2]| {
+        let verb = if count == 1 { one } else { several };
+        format!("{} {values} {verb}", over.written)
+    };
+    let unfinished = values(&|run| !run.is_finished);
+    let unfinished = unfinished.map(|runs| say(runs, ["is not finished", "are not finished"]));
+    let early = values(&|run| run.is_finished && is_shorter(run));
+    let early = early.map(|runs| say(runs, ["ended before the others"; 2]));
+    let told: Vec<String> = unfinished.into_iter().chain(early).collect();
+    (!told.is_empty()).then(|| {
         format!(
-            "{}: {} {} is not finished; the curve ends where the first of its runs does",
+            "{}: {}; the curve ends where the first of its runs does",
             group.name(),
-            over.written,
-            unfinished.join(", ")
+            told.join("; ")
         )
     })
 }

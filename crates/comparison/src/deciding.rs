@@ -3,6 +3,7 @@
 use meshfold_experiment::results::FigureKind;
 
 use crate::client_figure::ClientFigure;
+use crate::cost_figure::{CostFigure, OF};
 use crate::judged::{Judged, is_of_local_tests, is_of_test_examples};
 use crate::naming::Wording;
 
@@ -48,33 +49,58 @@ fn says_how_good(metric: &str) -> bool {
 pub(crate) fn choice<'a>(
     [best, over]: [&str; 2],
     on: &str,
-    mut shown: impl Iterator<Item = &'a String>,
+    shown: impl Iterator<Item = &'a String>,
     wording: &Wording,
 ) -> String {
     let (best, over) = (wording.name(best), wording.name(over));
-    let figure = wording
-        .asked_for(on)
-        .map_or_else(|| on.replace('_', " "), str::to_owned);
-    let mut both = |is_of: fn(&str) -> bool| is_of(on) && shown.any(|figure| is_of(figure));
-    let examples = match (both(is_of_test_examples), both(is_of_local_tests)) {
+    let cost = CostFigure::parse(on);
+    let figure = match (wording.asked_for(on), cost) {
+        (Some(words), _) => words.to_owned(),
+        (None, Some(_)) => OF.replace('_', " "),
+        (None, None) => on.replace('_', " "),
+    };
+    let is_of_tests = |figure: &str| is_of_test_examples(figure) || CostFigure::is_meant(figure);
+    let shown: Vec<&String> = shown.collect();
+    let both = |is_of: &dyn Fn(&str) -> bool| is_of(on) && shown.iter().any(|name| is_of(name));
+    let examples = match (both(&is_of_tests), both(&is_of_local_tests)) {
         (true, _) => Some("test examples"),
         (_, true) => Some("local test sets"),
         _ => None,
     };
-    let caution = examples.map_or_else(String::new, |examples| {
-        format!(" (chosen by {figure}, so the same {examples} chose the setting and measure it)")
-    });
-    format!(
-        "{best} is the value with the best mean of {} over {over}{caution}",
-        wording.name(on)
-    )
+    let caution = examples.map_or_else(String::new, |examples| caution(&figure, examples));
+    let on = wording.name(on);
+    match cost {
+        Some(cost) => format!(
+            "{best} is the value with which most runs reach a test accuracy of {}; of several, the one with the least mean of {on}{caution}",
+            cost.target
+        ),
+        None => format!("{best} is the value with the best mean of {on} over {over}{caution}"),
+    }
 }
 
-/// How the best value of `best` was chosen by `on` where what it takes to reach `target` is shown.
-pub(crate) fn soonest_choice(best: &str, on: &str, target: f64, wording: &Wording) -> String {
+/// A reader must know that the same `examples` have chosen a setting, by the `figure`, and measure it.
+fn caution(figure: &str, examples: &str) -> String {
+    format!(" (chosen by {figure}, so the same {examples} chose the setting and measure it)")
+}
+
+/// How the best value of `best` was chosen by `on` where what it takes until `metric` reaches `target` is shown.
+pub(crate) fn soonest_choice(
+    best: &str,
+    metric: &str,
+    on: &str,
+    target: f64,
+    wording: &Wording,
+) -> String {
     let (best, on) = (wording.name(best), wording.name(on));
+    let examples = match (is_of_test_examples(metric), is_of_local_tests(metric)) {
+        (true, _) => Some("test examples"),
+        (_, true) => Some("local test sets"),
+        _ => None,
+    };
+    let figure = metric.replace('_', " ");
+    let caution = examples.map_or_else(String::new, |examples| caution(&figure, examples));
     format!(
-        "{best} is the value with which most runs reach {target}; of several, the one with the least mean of {on} until then"
+        "{best} is the value with which most runs reach {target}; of several, the one with the least mean of {on} until then{caution}"
     )
 }
 

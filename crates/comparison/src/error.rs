@@ -246,6 +246,14 @@ pub enum TableError {
         /// The place.
         at: At,
     },
+    /// A cost until a target is asked for in a figure of curves.
+    #[error(
+        "--y {written}: it is one number of a run as a whole; it goes with --bars, and with --x and a setting"
+    )]
+    CostOfCurves {
+        /// The figure.
+        written: String,
+    },
     /// The setting compared by is none of the columns.
     #[error("--compare {written}: the rows are not told apart by `{written}`; name it in --by")]
     NotAColumn {
@@ -325,7 +333,7 @@ pub enum TableError {
     },
     /// A figure over the clients of which no client has a number.
     #[error(
-        "`{written}` has no number of any client: the models of these runs are those of servers or walkers"
+        "`{written}` has no number of any client: there is no test example for it, or the models of these runs are those of servers or walkers"
     )]
     NoNumbers {
         /// The figure.
@@ -361,7 +369,7 @@ fn meant<'a>(written: &str, known: impl Iterator<Item = &'a String>) -> String {
 /// What may be done about runs that are mixed.
 fn remedy(shown: Shown) -> &'static str {
     match shown {
-        Shown::Row => "name it in --by, --over or --best",
+        Shown::Row => "name it in --by, --over or --best, or choose one of its values by --only",
         Shown::Curve => "name it in --by or --over, or choose one of its values by --only",
     }
 }

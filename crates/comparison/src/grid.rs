@@ -2,8 +2,9 @@
 
 use meshfold_experiment::results::more_is_better;
 use meshfold_figure::bytes_unit;
-use meshfold_statistics::Spread;
+use meshfold_statistics::{Estimate, Spread};
 
+use crate::cost_figure::CostFigure;
 use crate::digits::Digits;
 use crate::fields::ABSENT;
 use crate::several::with_unit;
@@ -242,17 +243,25 @@ fn is_best(row: &Row, table: &Table) -> bool {
 
 /// Whether no mean of `metric` of the `rivals`, of which `row` is one, is better than that of `row`. Nothing is the best by itself.
 pub(crate) fn is_best_of(row: &Row, rivals: &[&Row], metric: &str) -> bool {
-    let sign = if more_is_better(metric) { 1.0 } else { -1.0 };
-    let means: Vec<f64> = rivals.iter().filter_map(|other| mean_of(other)).collect();
-    let is_best = |own: f64| means.iter().all(|other| sign * own >= sign * other);
-    means.len() > 1 && mean_of(row).is_some_and(is_best)
+    let estimate = |row: &Row| match row.outcome {
+        Outcome::Figure(estimate) => estimate,
+        Outcome::Target(_) => None,
+    };
+    let others = rivals.iter().filter_map(|other| estimate(other));
+    is_best_estimate(metric, estimate(row), &others.collect::<Vec<_>>())
 }
 
-fn mean_of(row: &Row) -> Option<f64> {
-    match row.outcome {
-        Outcome::Figure(estimate) => estimate.map(|estimate| estimate.mean),
-        Outcome::Target(_) => None,
-    }
+/// Whether none of the `rivals`, of which `own` is one, is a better estimate of `metric`. Of what it takes to reach a target, more runs
+/// that reach it are better than less of it.
+pub(crate) fn is_best_estimate(metric: &str, own: Option<Estimate>, rivals: &[Estimate]) -> bool {
+    let sign = if more_is_better(metric) { 1.0 } else { -1.0 };
+    let counts = CostFigure::parse(metric).is_some();
+    let rank = |estimate: &Estimate| {
+        let there = if counts { estimate.n } else { 0 };
+        (there, sign * estimate.mean)
+    };
+    let is_best = |own: Estimate| rivals.iter().all(|other| rank(&own) >= rank(other));
+    rivals.len() > 1 && own.is_some_and(is_best)
 }
 
 #[cfg(test)]

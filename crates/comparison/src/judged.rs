@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use meshfold_experiment::results::{Figures, Progress, RecordedRun, reaches};
+use meshfold_experiment::results::{Figures, Progress, RecordedRun, RowKind, reaches};
+use serde_json::Value;
 
 use crate::at::At;
-use crate::client_figure::{ClientFigure, add_client_figures};
+use crate::client_figure::{self, ClientFigure, add_client_figures};
 use crate::combined_columns::label;
 use crate::cost_figure::{CostFigure, OF};
 use crate::error::TableError;
@@ -25,6 +26,8 @@ pub(crate) struct Judged {
     pub(crate) ends_on_other_examples: bool,
     /// What identifies its training and its test examples, if it was recorded.
     pub(crate) examples: Option<[String; 2]>,
+    /// Whose models it judged; known once it has ended.
+    pub(crate) models_of: Option<RowKind>,
     /// What is known of each client, if a figure over the clients was asked for.
     pub(crate) of_clients: Vec<String>,
 }
@@ -48,6 +51,7 @@ impl Judged {
             failure: run.failure.clone(),
             ends_on_other_examples: run.ends_on_other_examples(),
             examples: run.examples(),
+            models_of: run.models_of,
         };
         for name in wanted {
             if let Some(cost) = CostFigure::parse(name) {
@@ -66,7 +70,9 @@ impl Judged {
 
     /// The figure called `metric` where `at` says; absent if the run did not get there or did not measure it.
     pub(crate) fn value(&self, metric: &str, at: &At) -> Option<f64> {
-        at.value(metric, &self.figures, self.is_finished)
+        // What it took to reach a target is known before a run is finished.
+        let is_known = self.is_finished || CostFigure::is_meant(metric);
+        at.value(metric, &self.figures, is_known)
     }
 
     /// The first evaluation at which `metric` is at least `target`, or at most if less is better. Figures of test examples are
@@ -79,9 +85,25 @@ impl Judged {
         figures.find(|figures| figures.get(metric).is_some_and(|value| is_there(*value)))
     }
 
-    /// Whether it is known if the run reaches `target`: more rounds may still bring an unfinished one there.
+    /// Whether it is known if the run reaches `target`: more rounds may still bring an interrupted one there. A run that failed before
+    /// never does.
     pub(crate) fn knows_reaching(&self, metric: &str, target: f64) -> bool {
-        self.is_finished || self.reaching(metric, target).is_some()
+        self.is_finished || self.failure.is_some() || self.reaching(metric, target).is_some()
+    }
+
+    /// Whether it is finished and did not go through all its rounds: its budget was spent, or it had reached its targets.
+    pub(crate) fn ended_early(&self) -> bool {
+        let rounds = self.fields.at("rounds").and_then(Value::as_f64);
+        self.is_finished
+            && self
+                .last_round()
+                .zip(rounds)
+                .is_some_and(|(last, all)| last < all)
+    }
+
+    /// The round of the last evaluation.
+    pub(crate) fn last_round(&self) -> Option<f64> {
+        self.figures.last()?.get("round").copied()
     }
 }
 
@@ -104,6 +126,7 @@ impl Judged {
             failure: None,
             ends_on_other_examples: false,
             examples: None,
+            models_of: None,
             of_clients: Vec::new(),
         }
     }
@@ -158,7 +181,7 @@ fn not_measured(metric: &str, runs: &[Judged]) -> TableError {
         return TableError::NoNetwork { written };
     }
     let of_clients = known_of_clients(runs);
-    let of = metric.split_once('.').map_or(metric, |(of, _)| of);
+    let of = client_figure::name(metric);
     let figure = ClientFigure::parse(metric);
     if of_clients.iter().any(|name| name == of) && figure.is_none() {
         return TableError::NoFigureOfClients { written };

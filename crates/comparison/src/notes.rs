@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use meshfold_experiment::results::RowKind;
+
 use crate::at::At;
 use crate::client_figure::ClientFigure;
 use crate::cost_figure::{CostFigure, OF};
@@ -23,13 +25,16 @@ pub(crate) fn notes(
     wording: &Wording,
 ) -> Vec<String> {
     let choice = |best: &String| match request.at {
-        At::Target(target) => soonest_choice(best, on, target, wording),
+        At::Target(target) => soonest_choice(best, &request.metric, on, target, wording),
         _ => choice([best, &request.over], on, request.figures(), wording),
     };
     let mut notes: Vec<String> = request.best.iter().map(choice).collect();
+    if let Some(best) = &request.best {
+        notes.extend(together(nobody_there(groups, on, request, best, wording)));
+    }
     notes.extend(together(edges(candidates, groups, request, wording)));
     notes.extend(place(groups, request, wording));
-    notes.extend(of_clients(request, on, wording));
+    notes.extend(of_clients(groups, request, on, wording));
     if let Some(best) = &request.best {
         let (by, at) = (&request.by, &request.at);
         let choice = Choice { best, by, at };
@@ -39,7 +44,7 @@ pub(crate) fn notes(
     let cost = CostFigure::parse(&request.metric);
     let is_known = |run: &Judged| match (&request.at, cost) {
         (At::Target(target), _) => run.knows_reaching(&request.metric, *target),
-        (_, Some(cost)) => run.is_finished && run.measured(cost.way.figure()),
+        (_, Some(cost)) => run.knows_reaching(OF, cost.target) && measures(run, cost),
         (At::Last | At::Place { .. }, None) => knows_some(run, request),
     };
     notes.extend(missing(groups, over, &request.by, is_known));
@@ -85,13 +90,13 @@ pub(crate) fn of_other_data(groups: &[Group<'_>], over: &Name) -> Vec<String> {
 }
 
 /// A note about a row.
-struct OfRow {
-    row: String,
-    what: String,
+pub(crate) struct OfRow {
+    pub(crate) row: String,
+    pub(crate) what: String,
 }
 
 /// Joins notes that are the same for several rows.
-fn together(notes: Vec<OfRow>) -> Vec<String> {
+pub(crate) fn together(notes: Vec<OfRow>) -> Vec<String> {
     let mut said: Vec<OfRow> = Vec::new();
     for note in notes {
         match said.iter_mut().find(|other| other.what == note.what) {
@@ -106,7 +111,7 @@ fn together(notes: Vec<OfRow>) -> Vec<String> {
 }
 
 /// What the figures over the clients mean, if there are any.
-fn of_clients(request: &Request, on: &str, wording: &Wording) -> Vec<String> {
+fn of_clients(groups: &[Group<'_>], request: &Request, on: &str, wording: &Wording) -> Vec<String> {
     let mut figures: Vec<&str> = request.figures().map(String::as_str).collect();
     if request.best.is_some() && !figures.contains(&on) {
         figures.push(on);
@@ -115,7 +120,58 @@ fn of_clients(request: &Request, on: &str, wording: &Wording) -> Vec<String> {
         let meaning = ClientFigure::parse(name)?.meaning()?;
         Some(format!("{}: {meaning} of each run", wording.name(name)))
     };
-    figures.iter().filter_map(say).collect()
+    let mut notes: Vec<String> = figures.iter().filter_map(say).collect();
+    let is_of_models = |name: &&str| {
+        let figure = ClientFigure::parse(name).filter(|figure| figure.meaning().is_some());
+        figure.is_some_and(|figure| is_of_test_examples(figure.of))
+    };
+    if figures.iter().any(is_of_models) {
+        notes.extend(together(of_others_than_clients(groups)));
+    }
+    notes
+}
+
+/// The rows whose models are not those of clients.
+fn of_others_than_clients(groups: &[Group<'_>]) -> Vec<OfRow> {
+    let say = |group: &Group<'_>| {
+        let kind = group.runs.iter().find_map(|run| run.models_of)?;
+        (kind != RowKind::Client).then(|| OfRow {
+            row: group.name(),
+            what: format!(
+                "the models are those of {0}s, and the figures of single clients are over {0}s",
+                kind.name()
+            ),
+        })
+    };
+    groups.iter().filter_map(say).collect()
+}
+
+/// The rows in which no run reaches the target by which the best value is chosen.
+fn nobody_there(
+    groups: &[Group<'_>],
+    on: &str,
+    request: &Request,
+    best: &str,
+    wording: &Wording,
+) -> Vec<OfRow> {
+    let (metric, target) = match (&request.at, CostFigure::parse(on)) {
+        (At::Target(target), _) => (request.metric.as_str(), *target),
+        (_, Some(cost)) => (OF, cost.target),
+        _ => return Vec::new(),
+    };
+    let is_there = |run: &&Judged| run.reaching(metric, target).is_some();
+    let nobody = groups
+        .iter()
+        .filter(|group| !group.runs.iter().any(is_there));
+    let say = |group: &Group<'_>| OfRow {
+        row: row_of(&group.keys, &request.by, wording),
+        what: format!(
+            "no run reaches {target} with any {}, so the value is the one with the best mean of {} at the last evaluation",
+            wording.name(best),
+            wording.name(metric)
+        ),
+    };
+    nobody.map(say).collect()
 }
 
 /// The rows whose best value lies at the edge of those tried.
@@ -255,7 +311,13 @@ fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
     groups.iter().filter_map(say).collect()
 }
 
-/// The finished runs that never reached a target. Where a column says how many did, only those of rows in which some did.
+/// Whether `run` measures the cost; one without a record fails before it could.
+fn measures(run: &Judged, cost: CostFigure) -> bool {
+    run.figures.is_empty() || run.measured(cost.way.figure())
+}
+
+/// The runs that never reached a target, as far as that is known. Where a column says how many did, only those of rows in which some did,
+/// and those that failed.
 fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
     if let At::Target(target) = request.at {
         let what = request.at.to_string();
@@ -273,7 +335,44 @@ fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
     targets.into_iter().flat_map(say).collect()
 }
 
-/// The finished runs in which the figure never reached a `target`, called `what`. Rows in which none did are among them if `even_all`.
+/// Why a run has not reached a target and never will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missed<'a> {
+    /// It went through all its rounds.
+    InAllRounds,
+    /// Its budget was spent before, or it had reached its own targets.
+    EndedEarly,
+    /// It failed before.
+    Failed(&'a str),
+}
+
+impl<'a> Missed<'a> {
+    fn of(run: &'a Judged) -> Self {
+        match &run.failure {
+            Some(why) => Self::Failed(why),
+            None if run.ended_early() => Self::EndedEarly,
+            None => Self::InAllRounds,
+        }
+    }
+
+    /// What happened to `runs`, such as `seed 2, 3`, on the way to `what`.
+    fn say(self, runs: &str, are_several: bool, what: &str) -> String {
+        let [it, its] = if are_several {
+            ["they", "their"]
+        } else {
+            ["it", "its"]
+        };
+        match self {
+            Self::InAllRounds => format!("{runs} never reached {what}"),
+            Self::EndedEarly => {
+                format!("{runs} ended before {it} reached {what}, by {its} budget or {its} targets")
+            }
+            Self::Failed(why) => format!("{runs} failed before {it} reached {what} ({why})"),
+        }
+    }
+}
+
+/// The runs in which the figure never reached a `target`, called `what`. Rows in which none did are among them if `even_all`.
 fn short_of(
     groups: &[Group<'_>],
     over: &Name,
@@ -281,27 +380,60 @@ fn short_of(
     what: &str,
     even_all: bool,
 ) -> Vec<OfRow> {
-    let is_there = |run: &&&Judged| run.reaching(metric, target).is_some();
-    let never = |run: &&&Judged| run.is_finished && !is_there(run);
+    let is_there = |run: &Judged| run.reaching(metric, target).is_some();
+    let never = |run: &&&Judged| run.knows_reaching(metric, target) && !is_there(run);
     let say = |group: &Group<'_>| {
         let missed = group.runs.iter().filter(never);
-        let missed: Vec<String> = missed.map(|run| over.text(&run.fields)).collect();
-        let has_mean = group.runs.iter().any(|run| is_there(&run));
-        let what = match has_mean {
-            true => format!(
-                "{} {} never reached {what}; the means are those of the runs that reached it, and the others would have taken longer",
-                over.written,
-                missed.join(", ")
-            ),
-            false => format!("no run reached {what}"),
+        let missed = missed.map(|run| (Missed::of(run), over.text(&run.fields)));
+        let mut reasons = by_reason(missed);
+        let has_mean = group.runs.iter().any(|run| is_there(run));
+        if !has_mean {
+            let why_told = |why: &Missed<'_>| matches!(why, Missed::Failed(_));
+            let all = reasons.len();
+            reasons.retain(|(why, _)| why_told(why));
+            let mut told: Vec<String> = Vec::new();
+            if even_all && all > 0 {
+                told.push(format!("no run reached {what}"));
+            }
+            told.extend(clauses(&reasons, over, what));
+            return (!told.is_empty()).then(|| told.join("; "));
+        }
+        let end = match reasons.as_slice() {
+            [] => return None,
+            [(Missed::InAllRounds, _)] => ", and the others would have taken longer",
+            _ => "",
         };
-        let is_told = !missed.is_empty() && (has_mean || even_all);
-        is_told.then(|| OfRow {
-            row: group.name(),
-            what,
-        })
+        let told = clauses(&reasons, over, what).join("; ");
+        Some(format!(
+            "{told}; the means are those of the runs that reached it{end}"
+        ))
     };
-    groups.iter().filter_map(say).collect()
+    let of_row = |group: &Group<'_>| {
+        let what = say(group)?;
+        let row = group.name();
+        Some(OfRow { row, what })
+    };
+    groups.iter().filter_map(of_row).collect()
+}
+
+fn clauses(reasons: &[(Missed<'_>, Vec<String>)], over: &Name, what: &str) -> Vec<String> {
+    let clause = |(why, values): &(Missed<'_>, Vec<String>)| {
+        let runs = format!("{} {}", over.written, values.join(", "));
+        why.say(&runs, values.len() > 1, what)
+    };
+    reasons.iter().map(clause).collect()
+}
+
+/// The values of each reason, in the order in which it is first met.
+fn by_reason<R: PartialEq, V>(values: impl Iterator<Item = (R, V)>) -> Vec<(R, Vec<V>)> {
+    let mut reasons: Vec<(R, Vec<V>)> = Vec::new();
+    for (reason, value) in values {
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, values)) => values.push(value),
+            None => reasons.push((reason, vec![value])),
+        }
+    }
+    reasons
 }
 
 /// Where runs are judged, if not at their ends.
@@ -360,14 +492,8 @@ pub(crate) fn missing(
             Some(run) => run.failure.as_deref().unwrap_or("not finished"),
             None => "no run",
         };
-        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        for missing in all.difference(&there) {
-            let why = why(missing);
-            match reasons.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, values)) => values.push(missing),
-                None => reasons.push((why, vec![missing])),
-            }
-        }
+        let missing = all.difference(&there).map(String::as_str);
+        let reasons = by_reason(missing.map(|missing| (why(missing), missing)));
         let say = |(why, values): (&str, Vec<&str>)| {
             let verb = if values.len() == 1 { "is" } else { "are" };
             let values = values.join(", ");

@@ -22,7 +22,8 @@ pub(crate) struct Panels {
 
 impl Panels {
     /// Those that `request` asks for, in the order of what is drawn, whose values are `drawn`; one without a title if it asks for none.
-    /// What lacks the setting, as a method without an overlay lacks `topology`, lies in all panels, to be compared with.
+    /// What lacks the setting, as a method without an overlay lacks `topology`, lies in all panels, to be compared with. Where it has the
+    /// same other settings as what has the setting, being without it is a value as any other.
     ///
     /// # Errors
     /// [`TableError::NoPanels`] and [`TableError::ManyPanels`].
@@ -45,10 +46,20 @@ impl Panels {
         })?;
         let mut values: Vec<&String> = Vec::new();
         let mut places = Vec::new();
-        let lacks_all = drawn.iter().all(|keys| keys[column] == ABSENT);
+        let others = |keys: &[String]| {
+            let mut keys = keys.to_vec();
+            keys.remove(column);
+            keys
+        };
+        let lacks = |keys: &[String]| keys[column] == ABSENT;
+        let has_twin = |keys: &[String]| {
+            let mut having = drawn.iter().filter(|other| !lacks(other));
+            having.any(|other| others(other) == others(keys))
+        };
+        let lacks_all = drawn.iter().all(|keys| lacks(keys));
         for keys in drawn {
             let value = &keys[column];
-            if value == ABSENT && !lacks_all {
+            if lacks(keys) && !lacks_all && !has_twin(keys) {
                 places.push(None);
                 continue;
             }

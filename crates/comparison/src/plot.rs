@@ -186,6 +186,8 @@ impl Plot {
         let [x, y] = axes(request, &curves)?;
         let (legend, styles) = panels.looks(request, wording, [&curves.keys, &keys]);
         let repeating: Vec<String> = legend.iter().filter_map(repeats).collect();
+        let unseen = y.scale == Scale::Logarithmic;
+        let unseen = unseen.then(|| never_above_0(request, &curves)).flatten();
         let drawn = curves.curves.iter().zip(styles).map(drawn);
         let everywhere = panels.note(request);
         let figure = Figure {
@@ -202,10 +204,26 @@ impl Plot {
             notes: repeating
                 .into_iter()
                 .chain(everywhere)
+                .chain(unseen)
                 .chain(curves.notes)
                 .collect(),
         })
     }
+}
+
+/// The curves that a logarithmic axis cannot show.
+fn never_above_0(request: &PlotRequest, curves: &Curves) -> Option<String> {
+    let by = &request.curves.by;
+    let is_unseen = |curve: &&MeanCurve| curve.points.iter().all(|point| point.mean <= 0.0);
+    let unseen = curves.curves.iter().filter(is_unseen);
+    let names = unseen.map(|curve| curves.wording.values(by, &curve.keys).join(", "));
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: no value is above 0, so a logarithmic axis does not show the curve",
+            names.join("; ")
+        )
+    })
 }
 
 impl PlotRequest {

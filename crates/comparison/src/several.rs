@@ -1,12 +1,11 @@
 //! A table in words that has several figures side by side.
 
-use meshfold_experiment::results::more_is_better;
 use meshfold_statistics::Estimate;
 
 use crate::at::At;
 use crate::digits::Digits;
 use crate::error::TableError;
-use crate::grid::{Grid, GridRow, notes, of_settings};
+use crate::grid::{Grid, GridRow, is_best_estimate, notes, of_settings};
 use crate::request::Request;
 use crate::table::{Outcome, Row, Table};
 
@@ -59,11 +58,8 @@ impl<'a> Figure<'a> {
 
     /// Whether the mean of `row` is the best of those of its `rivals`.
     fn is_best(&self, row: usize, rivals: &[usize]) -> bool {
-        let sign = if more_is_better(self.name) { 1.0 } else { -1.0 };
-        let mean = |row: usize| self.means[row].map(|mean| sign * mean.mean);
-        let others: Vec<f64> = rivals.iter().filter_map(|other| mean(*other)).collect();
-        let is_best = |own| others.iter().all(|other| own >= *other);
-        others.len() > 1 && mean(row).is_some_and(is_best)
+        let others = rivals.iter().filter_map(|other| self.means[*other]);
+        is_best_estimate(self.name, self.means[row], &others.collect::<Vec<_>>())
     }
 }
 

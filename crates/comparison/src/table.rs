@@ -73,7 +73,7 @@ pub enum Outcome {
 /// How many runs reached a target, and what it took those that did.
 #[derive(Clone, Copy, Debug)]
 pub struct Reaching {
-    /// Runs of the row that are finished or have reached it.
+    /// Runs of the row that have reached it, are finished or have failed.
     pub runs: usize,
     /// Those that reached it.
     pub reached: usize,
@@ -163,7 +163,7 @@ impl Table {
             group.call(&wording, &names);
         }
         let groups = match request.at {
-            At::Target(target) => soonest(&candidates, on, &request.metric, target),
+            At::Target(target) => soonest(&candidates, &names.over, on, &request.metric, target),
             _ => best_of(&candidates, &names.over, on, &request.at),
         };
         let mut notes = notes(&candidates, &groups, &names.over, on, &request, &wording);

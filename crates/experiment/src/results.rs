@@ -38,6 +38,8 @@ mod table_file;
 mod text_counts;
 mod trained_models;
 
+pub use meshfold_algorithms::RowKind;
+
 pub use claim::{Claim, Holder, Process};
 pub use client_scores::ClientViews;
 pub use client_table::ClientScore;

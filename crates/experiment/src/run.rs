@@ -45,6 +45,7 @@ use crate::run::observer::{Observer, RoundProgress};
 use crate::run::ranks::AnnouncedRun;
 use crate::run::run_data::RunData;
 use crate::run::run_state::RunState;
+use crate::run::shorter_run::may_be_lengthened;
 
 /// Where and how plans are run.
 #[derive(Clone, Debug)]
@@ -187,9 +188,7 @@ fn rounds(
         return Ok(Ending::Interrupted);
     }
     // A checkpoint of the last round may have been written before the models were judged.
-    if state.is_judged() && !journal.has(state.round()) {
-        observer.record(journal.record(state)?);
-    }
+    judge(state, journal, observer)?;
     let rounds = journal.plan().config.rounds;
     while !state.is_done() {
         if stop.load(Ordering::Relaxed) || observer.asks_to_stop() {
@@ -203,15 +202,25 @@ fn rounds(
             rounds,
             local_steps: state.local_steps(),
         });
-        if state.is_done() {
-            journal.save_if_due(state)?;
-        }
-        if state.is_judged() {
-            observer.record(journal.record(state)?);
-        }
-        journal.save_if_due(state)?;
+        judge(state, journal, observer)?;
     }
     Ok(Ending::Finished)
+}
+
+/// Judges the models after a round if that is due, and writes the checkpoint that is due. A run of more rounds goes on from one that was
+/// written before.
+fn judge(
+    state: &mut RunState<'_>,
+    journal: &mut Journal<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(), RunError> {
+    if state.is_done() && may_be_lengthened(&journal.plan().config) {
+        journal.save_if_due(state)?;
+    }
+    if state.is_judged() && !journal.has(state.round()) {
+        observer.record(journal.record(state)?);
+    }
+    journal.save_if_due(state)
 }
 
 /// The report of `plan` if [`run`] would skip it, because it was finished before; it needs no data.

@@ -196,7 +196,7 @@ def test_figures_of_a_method_are_in_records_and_tables(experiment: Experiment) -
     assert [figures["rounds"] for figures in own] == [2, 4, 6, 8]
     assert own[0]["single"] == {"mean": 4.5, "min": 0, "max": 9, "std": pytest.approx(np.arange(10).std())}
     assert own[0]["listed"] == {"mean": 2, "min": 1, "max": 11, "std": 3}
-    assert own[0]["broken"] == {"mean": None, "min": 1, "max": 1, "std": None}
+    assert own[0]["broken"] == {"mean": 1, "min": 1, "max": 1, "std": 0}, "a client without a number does not count"
     assert own[0]["endless"] is None
     assert ["now_and_then" in figures for figures in own] == [False, True, False, True]
     table = runs.metrics()
@@ -205,6 +205,34 @@ def test_figures_of_a_method_are_in_records_and_tables(experiment: Experiment) -
     assert frame["own.rounds"].to_list() == [None, 2.0, 4.0, 6.0, 8.0]
     assert frame["own.moved.max"].to_list()[1:] == [figures["moved"]["max"] for figures in own]
     assert table.descriptions["own.moved.max"] == "What the method recorded as `moved`, over the rows: the largest."
+
+
+def test_figures_of_rows_are_known_of_each_client(experiment: Experiment, program: str) -> None:
+    failures = [{"clients": {"list": [9]}, "from_round": 6}]
+    runs = mf.run({**with_algorithm(experiment, "recorder"), "rounds": 8, "failures": failures}, progress=False)
+    table = runs.clients()
+    clients = table.to_polars()
+    assert "own.rounds" not in clients.columns, "it is one number for the round"
+    assert table.descriptions["own.single"] == "What the method recorded of the row as `single`."
+    of = {round: clients.filter(clients["round"] == round) for round in (0, 4, 8)}
+    assert of[0]["own.single"].to_list() == [None] * 10, "nothing is recorded before the first round"
+    assert of[4]["own.single"].to_list() == list(range(10))
+    assert of[8]["own.single"].to_list() == list(range(9))
+    assert of[4]["own.broken"].to_list() == [None] + [1.0] * 9
+    moved = runs.metrics().to_polars()["own.moved"].to_list()[-1]
+    assert of[8]["own.moved"].mean() == pytest.approx(moved)
+
+    def told(*arguments: str) -> str:
+        command = [program, *arguments, str(runs[0].folder.parent)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert "0.800" in told("table", "--metric", "own.single.p10"), "numpy.quantile(range(9), .1)"
+    assert "8.000" in told("table", "--metric", "own.single.worst10"), "the largest is the worst"
+    told("figure", "--x", "share_of_clients", "--y", "own.moved", "-o", "clients.svg")
+    assert "\nMoved\n" in Path("clients.svg").read_text()
+    command = [program, "table", "--metric", "own.rounds.p10", str(runs[0].folder.parent)]
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 1 and "own.rounds" in refused.stderr and "own.single" in refused.stderr
 
 
 def test_the_program_tells_figures_of_a_method(experiment: Experiment, program: str) -> None:
@@ -233,6 +261,8 @@ def test_figures_are_the_same_in_a_run_that_was_resumed(experiment: Experiment) 
         mf.run(base, progress=False, results="parts", on_record=halt_at(4))
     (run,) = mf.run(base, progress=False, results="parts")
     assert records(run.folder) == whole
+    (other,) = mf.run(base, progress=False, results="whole")
+    assert (run.folder / "clients.parquet").read_bytes() == (other.folder / "clients.parquet").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -270,6 +270,10 @@ def test_a_part_in_the_wrong_place_and_what_is_no_yaml_are_told_with_their_keys(
     for method in (Named, {"own": {"name": Named}}, Named()):
         with pytest.raises(TypeError, match="algorithm.*: found the method Named, needed its name: .*'named'"):
             mf.run({**experiment, "algorithm": method})
+    with pytest.raises(TypeError, match="no YAML: algorithm: found the key .*Named.*, needed 'own': {'name': 'named', ...}"):
+        mf.run({**experiment, "algorithm": {Named: {}}})
+    with pytest.raises(TypeError, match="no YAML: found the key None, needed text"):
+        mf.run({**experiment, None: 1})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="no YAML: dataset.glyphs: found set, needed text"):
         mf.run({**experiment, "dataset": {"glyphs": {1}}})
     assert not Path("runs").exists()

@@ -294,6 +294,15 @@ fn notices(runs: &[RecordedRun], groups: &[Group<'_>], charted: usize) -> Markup
     for group in groups {
         items.extend(group.runs.iter().filter_map(|run| notice(group, run)));
     }
+    for group in groups
+        .iter()
+        .filter(|group| group.ends_in_different_rounds())
+    {
+        items.push(html! {
+            strong { (group.label) } ": its runs ended in different rounds. The figures are those of their last evaluations, and a curve ends \
+             where the first of its runs does."
+        });
+    }
     items.extend(other_data::on_other_data(groups));
     if groups.iter().any(Group::ends_on_other_examples) {
         items.push(html! {
@@ -328,9 +337,13 @@ fn notice(group: &Group<'_>, run: &RecordedRun) -> Option<Markup> {
     let mut notes = run.notices.clone();
     let averaged = &group.averaged;
     if !averaged.is_empty() && !averaged.iter().any(|averaged| std::ptr::eq(*averaged, run)) {
-        notes.push(
-            "it is left out of the means, which are over the runs that came further".to_owned(),
-        );
+        let counted = match averaged[0].is_finished {
+            true => "finished runs",
+            false => "runs that came further",
+        };
+        notes.push(format!(
+            "it is left out of the means, which are over the {counted}"
+        ));
     }
     let seed = run
         .settings

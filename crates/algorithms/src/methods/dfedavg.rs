@@ -147,6 +147,7 @@ macro_rules! method_spec {
             fn profile(&self) -> Profile<'_> {
                 Profile {
                     mixes_by_weights: self.aggregation.is_none(),
+                    averages_by: Some("aggregation"),
                     momentum_begins_anew: true,
                     ..Profile::gossip()
                 }

@@ -101,6 +101,7 @@ impl MethodSpec for Dsgd {
     fn profile(&self) -> Profile<'_> {
         Profile {
             mixes_by_weights: self.aggregation.is_none(),
+            averages_by: Some("aggregation"),
             ..Profile::gossip()
         }
     }

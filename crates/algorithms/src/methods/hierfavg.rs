@@ -149,6 +149,7 @@ impl MethodSpec for Hierfavg {
     fn profile(&self) -> Profile<'_> {
         Profile {
             servers: ServerNodes::BeneathRoot(&self.servers),
+            asked_per_server: self.participation.different(),
             ..Profile::one_server()
         }
     }

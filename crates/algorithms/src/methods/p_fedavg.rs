@@ -114,6 +114,7 @@ impl MethodSpec for PFedavg {
     fn profile(&self) -> Profile<'_> {
         Profile {
             iterate_weighting: IterateWeighting::InverseSquare,
+            asked_per_server: self.participation.different(),
             ..Profile::servers_on_overlay(&self.servers)
         }
     }

@@ -183,3 +183,45 @@ fn curves_go_over_any_figure_that_never_decreases() {
         "there is something to fall"
     );
 }
+
+#[test]
+fn being_without_a_setting_is_a_value_where_the_same_runs_have_it() {
+    let sandbox = Sandbox::new();
+    let yaml = "name: first\ndataset: {glyphs: {train: 200, test: 50}}\npartition: {iid: {clients: 4}}\nmodel: logistic\n\
+                algorithm: {dsgd: {batch_size: 10, learning_rate: 0.1}}\ntopology: ring\nrounds: 2\n\
+                sweep: {grid: {stragglers: [null, {share: 0.5}], algorithm.dsgd.learning_rate: [0.1, 0.2]}}\n";
+    sandbox.write("first.yaml", yaml);
+    sandbox.says("run first.yaml").ended_with(0);
+    for bars in ["", " --bars"] {
+        let line = format!(
+            "figure runs/first --by stragglers,learning_rate --panels stragglers{bars} -o figure.svg"
+        );
+        let said = sandbox.says(&line).ended_with(0);
+        assert!(!said.err.contains("in all panels"), "{}", said.err);
+        assert_eq!(sandbox.read("figure.svg").matches("<clipPath").count(), 2);
+    }
+}
+
+#[test]
+fn curves_that_a_logarithmic_axis_cannot_show_are_named() {
+    let sandbox = Sandbox::new();
+    let yaml = "name: first\ndataset: {glyphs: {train: 200, test: 50}}\npartition: {iid: {clients: 4}}\nmodel: logistic\n\
+                algorithm: {dsgd: {batch_size: 10, learning_rate: 0.1}}\nrounds: 2\nsweep: {grid: {topology: [ring, star, complete]}}\n";
+    sandbox.write("first.yaml", yaml);
+    sandbox.says("run first.yaml").ended_with(0);
+    let line = "figure runs/first --by topology --y consensus_distance --log y -o figure.svg";
+    let said = sandbox.says(line).ended_with(0);
+    let zero: Vec<&str> = said
+        .err
+        .lines()
+        .filter(|line| line.contains("no value is above 0"))
+        .collect();
+    assert!(
+        zero.len() <= 1 && !said.err.contains("ring: no value"),
+        "{}",
+        said.err
+    );
+    let plain = "figure runs/first --by topology --y consensus_distance -o figure.svg";
+    let said = sandbox.says(plain).ended_with(0);
+    assert!(!said.err.contains("no value is above 0"), "{}", said.err);
+}

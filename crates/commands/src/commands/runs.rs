@@ -19,6 +19,16 @@ use crate::progress::Progress;
 use crate::sweep::{RunOfSweep, Sweep};
 use crate::terminal;
 
+/// The rounds that the run of `plan` went through: `40 rounds`, or `10 of 40 rounds` where its budget or its targets ended it.
+fn rounds(plan: &RunPlan, report: &RunReport) -> String {
+    let all = plan.config.rounds;
+    let plural = if all == 1 { "" } else { "s" };
+    match report.last.as_ref().map(|last| last.round) {
+        Some(done) if done < all => format!("{done} of {all} round{plural}"),
+        _ => format!("{all} round{plural}"),
+    }
+}
+
 /// Where the report of a run is.
 pub(super) fn page_of(report: &RunReport) -> PathBuf {
     report.folder.join(PAGE)
@@ -142,8 +152,8 @@ impl<'a> Runs<'a> {
             Ending::Finished => (
                 false,
                 format!(
-                    "{accuracy} after {} rounds, {}",
-                    plan.config.rounds,
+                    "{accuracy} after {}, {}",
+                    rounds(plan, report),
                     duration(took)
                 ),
             ),

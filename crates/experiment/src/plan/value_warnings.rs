@@ -59,9 +59,11 @@ fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
     let mut warnings: Vec<String> = never_changes(config, planned).into_iter().collect();
     if !profile.mixes_by_weights {
         if planned.weights != usual_weights(&config.algorithm, &planned.topology) {
+            let by = profile.averages_by.map(|key| format!(" with `{key}`"));
             warnings.push(format!(
-                "`weights` changes nothing: {} averages models in its own way, and has of the overlay its edges alone",
-                in_words(&config.algorithm)
+                "`weights` changes nothing: {}{} averages models in its own way, and has of the overlay its edges alone",
+                config.algorithm.name(),
+                by.unwrap_or_default()
             ));
         }
         return warnings;
@@ -135,27 +137,11 @@ fn never_changes(config: &RunConfig, planned: &PlannedOverlay) -> Option<String>
     })
 }
 
-/// The method, and the setting by which it does without weights if it has one.
-fn in_words(method: &Method) -> String {
-    match method {
-        Method::Dsgd(_) | Method::Dfedavg(_) | Method::Dfedavgm(_) => {
-            format!("{} with `aggregation`", method.name())
-        }
-        _ => method.name().to_owned(),
-    }
-}
-
 /// More clients asked of every server than any has.
 fn of_servers(method: &Method, clients: usize) -> Option<String> {
-    let (servers, participation) = match method {
-        Method::PFedavg(method) => (&method.servers, method.participation),
-        Method::Hierfavg(method) => (&method.servers, method.participation),
-        _ => return None,
-    };
-    let asked = participation
-        .per_server
-        .filter(|_| !participation.replacement)?;
-    let most = servers.most_clients(clients);
+    let profile = method.profile();
+    let asked = profile.asked_per_server?;
+    let most = profile.servers.with_clients()?.most_clients(clients);
     (asked > most).then(|| {
         format!("`participation: {{per_server: {asked}}}` is more than any server has: all clients take part, {most} of a server at most")
     })

@@ -1,8 +1,9 @@
 //! The figures of every deployed model: `clients.parquet`, and the spool that it is made from.
 //!
-//! A parquet file is readable only once its footer is written. So evaluations go to a spool of fixed-width numbers
+//! A parquet file is readable only once its footer is written, and has the same columns in all rows. So evaluations go to a spool
 //! first, which a crash cannot spoil and a resumed run can cut back; the table is made from it when the run ends.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -33,9 +34,16 @@ const ALL_COLUMNS: &str = "the schema has a column for each that is written";
 /// Bytes of the rows of the table that are gathered before they are written.
 const ROW_GROUP: usize = WIDTH << 18;
 
-/// Bytes of one row of the spool without views: round and row (`u32`), accuracy and loss (`f64`), all little-endian. Views
-/// follow as `f64`.
+/// Bytes of one row of the table without views, for the size of its groups.
 const WIDTH: usize = 24;
+
+/// Bytes before the rows of an evaluation in the spool: the round, the number of rows and the bytes of the names of the method's own
+/// figures (`u32`, little-endian). These names follow, a line each.
+const HEAD: usize = 12;
+
+/// Bytes of one row of an evaluation in the spool without views: the row (`u32`), accuracy and loss (`f64`), all little-endian. Views
+/// and own figures follow as `f64`.
+const ROW: usize = 20;
 
 /// The bit of a row's number in the spool that tells a client that has the model of its server.
 const SERVED: u32 = 1 << 31;
@@ -47,47 +55,42 @@ pub(crate) struct RowScore {
     /// Whether `row` is a client that has the model of its server, where the rows of the models are servers.
     pub(crate) is_served: bool,
     pub(crate) score: Score,
-    /// The figures of further columns; not numbers where they are absent.
+    /// The figures of further columns, then those of [`Scores::own`]; not numbers where they are absent.
     pub(crate) views: Vec<f64>,
 }
 
 impl RowScore {
-    /// Appends the row of the spool after `round` rounds.
-    fn write(&self, round: u32, bytes: &mut Vec<u8>) {
+    fn write(&self, bytes: &mut Vec<u8>) {
         let served = if self.is_served { SERVED } else { 0 };
-        bytes.extend(round.to_le_bytes());
         bytes.extend((self.row | served).to_le_bytes());
         let figures = [self.score.accuracy, self.score.loss];
         for figure in figures.iter().chain(&self.views) {
             bytes.extend(figure.to_le_bytes());
         }
     }
-}
 
-/// One row of the spool.
-#[derive(Clone, Debug, PartialEq)]
-struct Entry {
-    round: u32,
-    row: RowScore,
-}
-
-impl Entry {
     fn read(bytes: &[u8]) -> Self {
-        let (numbers, _) = bytes.as_chunks::<4>();
-        let (figures, _) = bytes.as_chunks::<8>();
-        let [accuracy, loss] = [figures[1], figures[2]].map(f64::from_le_bytes);
-        let views = figures[3..].iter().copied().map(f64::from_le_bytes);
-        let row = u32::from_le_bytes(numbers[1]);
+        let (row, figures) = bytes.split_first_chunk().expect("a row has a number");
+        let row = u32::from_le_bytes(*row);
+        let (figures, _) = figures.as_chunks::<8>();
+        let [accuracy, loss] = [figures[0], figures[1]].map(f64::from_le_bytes);
+        let views = figures[2..].iter().copied().map(f64::from_le_bytes);
         Self {
-            round: u32::from_le_bytes(numbers[0]),
-            row: RowScore {
-                row: row & !SERVED,
-                is_served: row & SERVED != 0,
-                score: Score { loss, accuracy },
-                views: views.collect(),
-            },
+            row: row & !SERVED,
+            is_served: row & SERVED != 0,
+            score: Score { loss, accuracy },
+            views: views.collect(),
         }
     }
+}
+
+/// What one evaluation finds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Scores {
+    /// The names of the figures that the method recorded of each row.
+    pub(crate) own: Vec<String>,
+    /// The deployed models alive, then the clients that have the model of a server.
+    pub(crate) rows: Vec<RowScore>,
 }
 
 /// The scores of all evaluations of a run so far.
@@ -109,23 +112,23 @@ impl ClientScores {
     /// were kept.
     pub(crate) fn keep(&mut self, evaluations: usize) -> Result<usize, RunError> {
         let mut digest = Sha256::new();
-        let kept = first(evaluations, &self.spool.file, self.width(), &mut digest);
-        let (rows, evaluations) =
+        let kept = first(evaluations, self.evaluations(), &mut digest);
+        let (bytes, evaluations) =
             kept.map_err(|source| RunError::write(&self.spool.path, source))?;
-        self.spool.keep(rows * self.width() as u64, digest)?;
+        self.spool.keep(bytes, digest)?;
         Ok(evaluations)
     }
 
-    /// Bytes of a row of the spool.
-    fn width(&self) -> usize {
-        WIDTH + 8 * self.views.len()
-    }
-
-    /// Appends the scores of the deployed models alive after `round` rounds.
-    pub(crate) fn append(&mut self, round: usize, scores: &[RowScore]) -> Result<(), RunError> {
-        let mut bytes = Vec::with_capacity(scores.len() * self.width());
-        for row in scores {
-            row.write(round as u32, &mut bytes);
+    /// Appends the scores after `round` rounds.
+    pub(crate) fn append(&mut self, round: usize, scores: &Scores) -> Result<(), RunError> {
+        let names = scores.own.join("\n");
+        let mut bytes = Vec::new();
+        for count in [round, scores.rows.len(), names.len()] {
+            bytes.extend((count as u32).to_le_bytes());
+        }
+        bytes.extend(names.as_bytes());
+        for row in &scores.rows {
+            row.write(&mut bytes);
         }
         self.spool.append(&bytes)
     }
@@ -153,28 +156,55 @@ impl ClientScores {
         written().map_err(|error| RunError::write(target, io::Error::other(error)))
     }
 
+    /// The evaluations in the spool, from the first.
+    fn evaluations(&self) -> io::Result<Evaluations<'_>> {
+        Evaluations::of(&self.spool.file, self.views.len())
+    }
+
     fn write_parquet(&self, target: &mut File, kind: &str) -> Result<(), ParquetError> {
-        let schema = Arc::new(parse_message_type(&schema(&self.views))?);
+        let own = self.own_figures()?;
+        let own_columns = own.iter().map(|name| format!("own.{name}"));
+        let columns: Vec<String> = self.views.iter().cloned().chain(own_columns).collect();
+        let schema = Arc::new(parse_message_type(&schema(&columns))?);
         let properties = Arc::new(WriterProperties::builder().build());
         let mut writer = SerializedFileWriter::new(target, schema, properties)?;
-        let mut entries = Entries::of(&self.spool.file, self.width())?;
-        let rows = ROW_GROUP / self.width();
-        loop {
-            let mut group = Vec::new();
-            while group.len() < rows
-                && let Some(entry) = entries.next()?
-            {
-                group.push(entry);
+        let most = ROW_GROUP / (WIDTH + 8 * columns.len());
+        let mut group = Vec::new();
+        let mut evaluations = self.evaluations()?;
+        while let Some(found) = evaluations.next()? {
+            let place = |name: &String| found.scores.own.iter().position(|own| own == name);
+            let places: Vec<Option<usize>> = own.iter().map(place).collect();
+            for mut row in found.scores.rows {
+                let recorded = row.views.split_off(self.views.len());
+                let of = |place: &Option<usize>| place.map_or(f64::NAN, |place| recorded[place]);
+                row.views.extend(places.iter().map(of));
+                group.push((found.round, row));
+                if group.len() == most {
+                    write_group(writer.next_row_group()?, &group, kind, columns.len())?;
+                    group.clear();
+                }
             }
-            if group.is_empty() {
-                break;
-            }
-            write_group(writer.next_row_group()?, &group, kind, self.views.len())?;
+        }
+        if !group.is_empty() {
+            write_group(writer.next_row_group()?, &group, kind, columns.len())?;
         }
         writer.close()?;
         Ok(())
     }
+
+    /// The names of all figures that the method recorded of each row, in their order.
+    fn own_figures(&self) -> io::Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        let mut evaluations = self.evaluations()?;
+        while let Some(found) = evaluations.next()? {
+            names.extend(found.scores.own);
+        }
+        Ok(names)
+    }
 }
+
+/// One row of the table, after so many rounds. Its views are the figures of all columns.
+type Entry = (u32, RowScore);
 
 /// The schema of the table.
 fn schema(views: &[String]) -> String {
@@ -185,46 +215,86 @@ fn schema(views: &[String]) -> String {
     )
 }
 
-/// Rows and evaluations among the first `most` evaluations, which go into `digest`.
-fn first(most: usize, spool: &File, width: usize, digest: &mut Sha256) -> io::Result<(u64, usize)> {
-    let (mut rows, mut evaluations, mut latest) = (0, 0, None);
-    let mut entries = Entries::of(spool, width)?;
-    while let Some(entry) = entries.next()? {
-        let is_next = latest != Some(entry.round);
-        if is_next && evaluations == most {
-            break;
-        }
-        rows += 1;
-        digest.update(&entries.bytes);
-        evaluations += usize::from(is_next);
-        latest = Some(entry.round);
+/// Bytes and number of the first `most` evaluations, which go into `digest`.
+fn first(
+    most: usize,
+    evaluations: io::Result<Evaluations<'_>>,
+    digest: &mut Sha256,
+) -> io::Result<(u64, usize)> {
+    let (mut bytes, mut count) = (0, 0);
+    let mut evaluations = evaluations?;
+    while count < most
+        && let Some(found) = evaluations.next()?
+    {
+        digest.update(&found.bytes);
+        bytes += found.bytes.len() as u64;
+        count += 1;
     }
-    Ok((rows, evaluations))
+    Ok((bytes, count))
 }
 
-/// Reads a spool from its start. A torn last row is left out.
-struct Entries<'a> {
-    spool: BufReader<&'a File>,
-    /// Those of the last row that was read.
+/// An evaluation in the spool.
+struct Evaluation {
+    round: u32,
+    scores: Scores,
+    /// Those that it has in the spool.
     bytes: Vec<u8>,
 }
 
-impl<'a> Entries<'a> {
-    /// The rows of `width` bytes each.
-    fn of(mut spool: &'a File, width: usize) -> io::Result<Self> {
+/// Reads a spool from its start. A torn last evaluation is left out.
+struct Evaluations<'a> {
+    spool: BufReader<&'a File>,
+    /// Bytes that are still to be read.
+    left: u64,
+    /// Views of a row.
+    views: usize,
+}
+
+impl<'a> Evaluations<'a> {
+    fn of(mut spool: &'a File, views: usize) -> io::Result<Self> {
+        let left = spool.seek(SeekFrom::End(0))?;
         spool.seek(SeekFrom::Start(0))?;
-        Ok(Self {
-            spool: BufReader::with_capacity(1 << 16, spool),
-            bytes: vec![0; width],
-        })
+        let spool = BufReader::with_capacity(1 << 16, spool);
+        Ok(Self { spool, left, views })
     }
 
-    fn next(&mut self) -> io::Result<Option<Entry>> {
-        match self.spool.read_exact(&mut self.bytes) {
-            Ok(()) => Ok(Some(Entry::read(&self.bytes))),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(error),
+    fn next(&mut self) -> io::Result<Option<Evaluation>> {
+        let mut bytes = Vec::new();
+        if !self.read(HEAD as u64, &mut bytes)? {
+            return Ok(None);
         }
+        let (head, _) = bytes.as_chunks::<4>();
+        let head: Vec<u32> = head.iter().copied().map(u32::from_le_bytes).collect();
+        let [round, rows, names] = [head[0], head[1], head[2]];
+        if !self.read(u64::from(names), &mut bytes)? {
+            return Ok(None);
+        }
+        let Ok(names) = std::str::from_utf8(&bytes[HEAD..]) else {
+            return Ok(None);
+        };
+        let own: Vec<String> = names.lines().map(str::to_owned).collect();
+        let (width, before) = (ROW + 8 * (self.views + own.len()), bytes.len());
+        if !self.read(u64::from(rows).saturating_mul(width as u64), &mut bytes)? {
+            return Ok(None);
+        }
+        let rows = bytes[before..].chunks_exact(width);
+        let rows = rows.map(RowScore::read).collect();
+        let scores = Scores { own, rows };
+        Ok(Some(Evaluation {
+            round,
+            scores,
+            bytes,
+        }))
+    }
+
+    /// Appends the next `count` bytes to `bytes`; `false` if there are fewer.
+    fn read(&mut self, count: u64, bytes: &mut Vec<u8>) -> io::Result<bool> {
+        if self.left < count {
+            return Ok(false);
+        }
+        self.left -= count;
+        let read = self.spool.by_ref().take(count).read_to_end(bytes)?;
+        Ok(read as u64 == count)
     }
 }
 
@@ -236,13 +306,13 @@ fn write_group<W: Write + Send>(
 ) -> Result<(), ParquetError> {
     let column = |value: fn(&Entry) -> u32| group.iter().map(value).map(u32::cast_signed).collect();
     let figures = |value: fn(&Entry) -> f64| group.iter().map(value).collect();
-    let rounds: Vec<i32> = column(|entry| entry.round);
-    let numbers: Vec<i32> = column(|entry| entry.row.row);
-    let accuracies: Vec<f64> = figures(|entry| entry.row.score.accuracy);
-    let losses: Vec<f64> = figures(|entry| entry.row.score.loss);
+    let rounds: Vec<i32> = column(|(round, _)| *round);
+    let numbers: Vec<i32> = column(|(_, row)| row.row);
+    let accuracies: Vec<f64> = figures(|(_, row)| row.score.accuracy);
+    let losses: Vec<f64> = figures(|(_, row)| row.score.loss);
     write_column::<Int32Type, W>(&mut rows, &rounds)?;
     write_column::<Int32Type, W>(&mut rows, &numbers)?;
-    let kind = |entry: &Entry| match entry.row.is_served {
+    let kind = |(_, row): &Entry| match row.is_served {
         true => RowKind::Client.name(),
         false => kind,
     };
@@ -251,7 +321,7 @@ fn write_group<W: Write + Send>(
     write_column::<DoubleType, W>(&mut rows, &accuracies)?;
     write_column::<DoubleType, W>(&mut rows, &losses)?;
     for view in 0..views {
-        let figures = group.iter().map(|entry| entry.row.views[view]);
+        let figures = group.iter().map(|(_, row)| row.views[view]);
         write_figures_that_are_there(&mut rows, figures)?;
     }
     rows.close()?;
@@ -291,7 +361,7 @@ mod tests {
     use crate::files::sha256::hexadecimal;
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
-    fn scores(count: u32) -> Vec<RowScore> {
+    fn scores(count: u32) -> Scores {
         let score = |row| RowScore {
             row,
             is_served: false,
@@ -301,7 +371,10 @@ mod tests {
             },
             views: Vec::new(),
         };
-        (0..count).map(score).collect()
+        Scores {
+            own: Vec::new(),
+            rows: (0..count).map(score).collect(),
+        }
     }
 
     fn opened(path: PathBuf) -> ClientScores {
@@ -338,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_spool_keeps_the_evaluations_asked_for_and_drops_a_torn_row() {
+    fn a_resumed_spool_keeps_the_evaluations_asked_for_and_drops_a_torn_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spool");
         let mut clients = opened(path.clone());
@@ -354,8 +427,9 @@ mod tests {
             (evaluations, bytes, clients.digest())
         };
         let none = hexadecimal(&Sha256::digest([]));
-        assert_eq!(kept(9), (4, 12 * WIDTH as u64, digests.remove(3)));
-        assert_eq!(kept(2), (2, 6 * WIDTH as u64, digests.remove(1)));
+        let evaluation = (HEAD + 3 * ROW) as u64;
+        assert_eq!(kept(9), (4, 4 * evaluation, digests.remove(3)));
+        assert_eq!(kept(2), (2, 2 * evaluation, digests.remove(1)));
         assert_eq!(kept(0), (0, 0, none));
     }
 
@@ -373,8 +447,9 @@ mod tests {
             ..row
         };
         for round in 0..3 {
-            let rows: Vec<RowScore> = scores(2).into_iter().map(with_views).collect();
-            clients.append(round, &rows).unwrap();
+            let mut scores = scores(2);
+            scores.rows = scores.rows.into_iter().map(with_views).collect();
+            clients.append(round, &scores).unwrap();
         }
         let mut clients = open();
         assert_eq!(clients.keep(2).unwrap(), 2);
@@ -391,6 +466,46 @@ mod tests {
     }
 
     #[test]
+    fn what_a_method_records_of_rows_has_columns_that_are_null_in_other_rounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("clients.parquet");
+        let open = || {
+            let views = vec!["own_loss".to_owned()];
+            ClientScores::open(folder.path().join("spool"), views).unwrap()
+        };
+        let mut clients = open();
+        let recorded: [&[&str]; 4] = [&[], &["moved", "ages"], &["moved"], &["ages"]];
+        for (round, own) in recorded.into_iter().enumerate() {
+            let mut scores = scores(2);
+            scores.own = own.iter().map(|name| (*name).to_owned()).collect();
+            for row in &mut scores.rows {
+                let figure = |at: usize| (10 * round + at) as f64 + f64::from(row.row) / 2.0;
+                row.views = (0..=own.len()).map(figure).collect();
+            }
+            clients.append(round, &scores).unwrap();
+        }
+        let whole = clients.digest();
+        clients.spool.file.write_all(&[3, 0, 0, 0, 9]).unwrap();
+        let mut clients = open();
+        assert_eq!((clients.keep(9).unwrap(), clients.digest()), (4, whole));
+        assert_eq!(clients.keep(3).unwrap(), 3);
+        clients.write_table(&target, "client").unwrap();
+        let ends = [
+            "own_loss: 0.0, own.ages: null, own.moved: null}",
+            "own_loss: 0.5, own.ages: null, own.moved: null}",
+            "own_loss: 10.0, own.ages: 12.0, own.moved: 11.0}",
+            "own_loss: 10.5, own.ages: 12.5, own.moved: 11.5}",
+            "own_loss: 20.0, own.ages: null, own.moved: 21.0}",
+            "own_loss: 20.5, own.ages: null, own.moved: 21.5}",
+        ];
+        let rows = table(&target);
+        assert_eq!(rows.len(), ends.len());
+        for (row, end) in rows.iter().zip(ends) {
+            assert!(row.ends_with(end), "{row}");
+        }
+    }
+
+    #[test]
     fn clients_of_servers_are_told_from_the_servers() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("clients.parquet");
@@ -399,9 +514,9 @@ mod tests {
             is_served: true,
             ..row
         };
-        let served = scores(2).into_iter().map(of_server);
-        let rows: Vec<RowScore> = scores(1).into_iter().chain(served).collect();
-        clients.append(3, &rows).unwrap();
+        let mut all = scores(1);
+        all.rows.extend(scores(2).rows.into_iter().map(of_server));
+        clients.append(3, &all).unwrap();
         assert_eq!(clients.keep(3).unwrap(), 1);
         clients.write_table(&target, "server").unwrap();
         let expected = [(0, "server", 1.0), (0, "client", 1.0), (1, "client", 0.5)];

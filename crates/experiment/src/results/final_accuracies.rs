@@ -16,17 +16,17 @@ pub struct RowAccuracy {
     pub accuracy: f64,
 }
 
-/// Reads the models of the last round, ascending by row. Accuracies that are not finite are left out.
+/// Reads whose models those of the last round are, and their accuracies, ascending by row. Those that are not finite are left out.
 ///
 /// Evaluations are appended, so the file is read from its last row group backwards until an earlier round is met.
 ///
 /// # Errors
 /// What the reader says of a file that is torn or has other columns.
-pub(super) fn read(file: TableFile) -> Result<Vec<RowAccuracy>> {
+pub(super) fn read(file: TableFile) -> Result<(Option<RowKind>, Vec<RowAccuracy>)> {
     readable(|| read_last(file))
 }
 
-fn read_last(file: TableFile) -> Result<Vec<RowAccuracy>> {
+fn read_last(file: TableFile) -> Result<(Option<RowKind>, Vec<RowAccuracy>)> {
     let reader = SerializedFileReader::new(file)?;
     let mut last = Vec::new();
     let mut last_round = None;
@@ -45,10 +45,13 @@ fn read_last(file: TableFile) -> Result<Vec<RowAccuracy>> {
             break;
         }
     }
+    let mut kinds = last.iter().map(|(kind, _)| *kind);
+    let kind = kinds.find(|kind| *kind != RowKind::Client);
+    let kind = kind.or_else(|| last.first().map(|(kind, _)| *kind));
     let mut last = of_models(last);
     last.retain(|row| row.accuracy.is_finite());
     last.sort_by_key(|row| row.row);
-    Ok(last)
+    Ok((kind, last))
 }
 
 /// The round, the kind and the accuracy of each row.

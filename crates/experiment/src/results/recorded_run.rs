@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use meshfold_algorithms::RowKind;
 use meshfold_topology::{Overlay, OverlaySummary, parse_edge_list};
 
 use crate::config::budget::Budget;
 use crate::results::evaluation_log::Evaluation;
+use crate::results::figure_kind::reaches;
 use crate::results::final_accuracies::RowAccuracy;
 use crate::results::holdings::Holdings;
 use crate::results::results_error::ResultsError;
@@ -45,6 +47,8 @@ pub struct RecordedRun {
     pub parameters: Option<u64>,
     /// Seconds of processor time that it took, once it has ended; absent where runs shared the program.
     pub processor_seconds: Option<f64>,
+    /// Whose models were judged, once the run has ended.
+    pub models_of: Option<RowKind>,
     /// Ascending by row; empty if there is no `clients.parquet`.
     pub final_accuracies: Vec<RowAccuracy>,
     /// Whether it went through all its rounds.
@@ -132,7 +136,7 @@ impl RecordedRun {
         let mut evaluations = self.evaluations[..alike].iter();
         evaluations.find(|evaluation| {
             let mean = evaluation.test_accuracy.mean;
-            mean.is_some_and(|mean| mean >= target)
+            mean.is_some_and(|mean| reaches("test_accuracy", mean, target))
         })
     }
 

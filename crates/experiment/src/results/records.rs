@@ -119,7 +119,7 @@ pub struct FiniteSpread {
 }
 
 impl RecordedFigure {
-    /// `figure` over the rows that are `alive`, `[R]`; `None` if it is one of rows, and none is.
+    /// `figure` over the rows that are `alive`, `[R]`, and have a number; `None` if it is one of rows, and none has.
     pub(crate) fn of(figure: &OwnFigure, alive: &[bool]) -> Option<Self> {
         let finite = |value: f64| value.is_finite().then_some(value);
         let of_rows = match figure {
@@ -127,7 +127,7 @@ impl RecordedFigure {
             OwnFigure::Rows(of_rows) => of_rows.iter().zip(alive),
         };
         let living: Vec<f64> = of_rows
-            .filter_map(|(value, alive)| alive.then_some(*value))
+            .filter_map(|(value, alive)| (*alive && !value.is_nan()).then_some(*value))
             .collect();
         (!living.is_empty()).then(|| {
             let Spread {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_a_method_are_spreads_over_the_living_and_null_where_not_finite() {
+    fn figures_of_a_method_are_spreads_over_rows_alive_that_have_a_number() {
         let of = |numbers: &[f64], alive: &[bool]| {
             let figure = RecordedFigure::of(&OwnFigure::Rows(numbers.to_vec()), alive);
             figure.map(|figure| serde_json::to_string(&figure).unwrap())
@@ -352,7 +352,12 @@ mod tests {
             broken.as_deref(),
             Some(r#"{"mean":null,"min":1.0,"max":null,"std":null}"#)
         );
-        assert_eq!(of(&[1.0], &[false]), None);
+        let some_have_none = of(&[f64::NAN, 1.0, 3.0], &[true; 3]);
+        assert_eq!(some_have_none, some);
+        assert_eq!(
+            [of(&[1.0], &[false]), of(&[f64::NAN], &[true])],
+            [None, None]
+        );
         let number = RecordedFigure::of(&OwnFigure::Number(f64::NAN), &[]);
         assert_eq!(number, Some(RecordedFigure::Number(None)));
     }

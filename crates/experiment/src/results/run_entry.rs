@@ -17,7 +17,7 @@ use crate::results::settings::Settings;
 /// How a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunStage {
-    /// It went through all its rounds, and its files are whole.
+    /// It came to its end, after its last round or where `budget` or `stop_at_targets` ended it, and its files are whole.
     Finished,
     /// It ended before its last round, or was killed.
     Interrupted {

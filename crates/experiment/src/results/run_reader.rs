@@ -4,6 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use meshfold_algorithms::RowKind;
 use meshfold_topology::OverlaySummary;
 
 use crate::results::evaluation_log::{self, Evaluation};
@@ -48,6 +49,7 @@ impl RecordedRun {
         let (overlay_summary, schedule) = overlay_figures(folder, &settings, &outcome)?.unzip();
         let schedule = schedule.unwrap_or_default();
         let varies = settings.topology().is_some_and(|known| known.varies());
+        let (models_of, final_accuracies) = final_accuracies_of(folder)?;
         let mut run = Self {
             folder: folder.to_owned(),
             id: folder_name(folder),
@@ -63,7 +65,8 @@ impl RecordedRun {
                 .seconds
                 .as_ref()
                 .and_then(|seconds| seconds.processor),
-            final_accuracies: final_accuracies_of(folder)?,
+            models_of,
+            final_accuracies,
             settings,
             evaluations,
             is_finished,
@@ -161,15 +164,15 @@ fn unfinished(settings: &Settings, evaluations: &[Evaluation]) -> String {
     }
 }
 
-/// The last accuracies in `clients.parquet`; none if there is no such file yet.
-fn final_accuracies_of(folder: &Path) -> Result<Vec<RowAccuracy>, ResultsError> {
+/// Whose models were judged and their last accuracies, by `clients.parquet`; none if there is no such file yet.
+fn final_accuracies_of(folder: &Path) -> Result<(Option<RowKind>, Vec<RowAccuracy>), ResultsError> {
     let path = folder.join("clients.parquet");
     match TableFile::open(&path) {
         Ok(file) => final_accuracies::read(file).map_err(|error| ResultsError::Content {
             path,
             found: error.to_string(),
         }),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Default::default()),
         Err(source) => Err(ResultsError::Read { path, source }),
     }
 }

@@ -41,6 +41,9 @@ pub(crate) struct Saved {
     pub(crate) numbers: BTreeMap<String, Vec<f64>>,
     /// Weights of the averaged iterates.
     pub(crate) iterates: IterateWeights,
+    /// Squared gradient norms of the clients before the round, `[N]`, where its models are still to be compared with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) gradients: Vec<f64>,
     /// The parameters of a model in the order in which they lie in a row. Nothing resumes from them: they are for readers of the models.
     #[serde(default)]
     pub(crate) parameters: Vec<SavedParameter>,
@@ -313,6 +316,7 @@ mod tests {
             learner: serde_json::from_str(learner).unwrap(),
             numbers: BTreeMap::new(),
             iterates: IterateWeights::default(),
+            gradients: Vec::new(),
             parameters: Vec::new(),
             alive: Vec::new(),
         }

@@ -1,11 +1,11 @@
 //! When models are judged, on what, and what is recorded: the only place where values come back from the device.
 
-use meshfold_algorithms::{Algorithm, RowKind};
+use meshfold_algorithms::{Algorithm, OwnFigure, OwnFigures, RowKind};
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
 use rand::seq::index;
 
 use crate::config::run_config::{Evaluate, TestExamples};
-use crate::results::clients::RowScore;
+use crate::results::clients::{RowScore, Scores};
 use crate::results::records::{Record, Spread};
 use crate::run::client_views::{ClientMeasurements, OwnScores, Views};
 use crate::run::local_tests::{LocalScores, LocalTests};
@@ -303,9 +303,23 @@ fn on_shards(learner: &mut Learner, models: &Stack) -> Result<Vec<Score>, Engine
 }
 
 impl EvaluationResult {
-    /// The scores of the deployed models alive, then those of clients that have the model of a server.
-    pub(crate) fn scores(&self) -> Vec<RowScore> {
-        [self.scores.as_slice(), &self.served].concat()
+    /// The scores of the deployed models alive, then those of clients that have the model of a server, with what the method recorded of
+    /// each row.
+    pub(crate) fn scores(&self, figures: &OwnFigures) -> Scores {
+        let of_rows = figures.iter().filter_map(|(name, figure)| match figure {
+            OwnFigure::Rows(of_rows) => Some((name.to_owned(), of_rows)),
+            OwnFigure::Number(_) => None,
+        });
+        let (own, of_rows): (Vec<String>, Vec<&Vec<f64>>) = of_rows.unzip();
+        let mut rows = [self.scores.as_slice(), &self.served].concat();
+        for row in &mut rows {
+            let at = Some(row.row as usize).filter(|_| !row.is_served);
+            let recorded = |of_rows: &&Vec<f64>| of_rows.get(at?).copied();
+            let recorded = of_rows.iter().map(recorded);
+            row.views
+                .extend(recorded.map(|figure| figure.unwrap_or(f64::NAN)));
+        }
+        Scores { own, rows }
     }
 
     /// The record of this evaluation, without the figures that do not come from the models.

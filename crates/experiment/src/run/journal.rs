@@ -223,9 +223,9 @@ impl<'a> Journal<'a> {
 
     /// Judges the models and writes the record.
     pub(crate) fn record(&mut self, state: &mut RunState<'_>) -> Result<&Record, RunError> {
-        let (record, verdict) = state.evaluate()?;
+        let (record, scores) = state.evaluate()?;
         self.claim.verify()?;
-        self.clients.append(record.round, &verdict.scores())?;
+        self.clients.append(record.round, &scores)?;
         self.metrics.append(&record)?;
         Ok(self.records.push_mut(record))
     }
@@ -248,10 +248,11 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Writes a checkpoint, unless none are asked for or no round is done.
+    /// Writes a checkpoint, unless none are asked for, or the run has yet to begin.
     pub(crate) fn save(&mut self, state: &RunState<'_>) -> Result<(), RunError> {
         let round = state.round();
-        if self.plan.config.checkpoint.is_none() || round == 0 || self.saved == Some(round) {
+        let has_begun = round > 0 || state.is_done();
+        if self.plan.config.checkpoint.is_none() || !has_begun || self.saved == Some(round) {
             return Ok(());
         }
         self.claim.verify()?;
@@ -267,6 +268,7 @@ impl<'a> Journal<'a> {
             learner: state.learner_state(),
             numbers: state.numbers(),
             iterates: *state.theory().weights(),
+            gradients: state.theory().gradients_before().to_vec(),
             parameters: SavedParameter::all(state.layout()),
             alive: state.rows_alive(),
         };

@@ -19,11 +19,12 @@ use crate::config::budget::Budget;
 use crate::network::SimulatedTime;
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
 use crate::plan::run_plan::RunPlan;
+use crate::results::clients::Scores;
 use crate::results::records::{Record, RecordedFigure};
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientMeasurements;
-use crate::run::evaluation::{EvaluationResult, HeldOut, Judge, When, alive_rows};
+use crate::run::evaluation::{HeldOut, Judge, When, alive_rows};
 use crate::run::first_models::first_models;
 use crate::run::local_tests::LocalTests;
 use crate::run::ranks::{Step, announce};
@@ -294,7 +295,7 @@ impl<'a> RunState<'a> {
     ///
     /// # Errors
     /// [`RunError::NobodyAlive`] if no client is whose model could be judged; those of the engine.
-    pub(crate) fn evaluate(&mut self) -> Result<(Record, EvaluationResult), RunError> {
+    pub(crate) fn evaluate(&mut self) -> Result<(Record, Scores), RunError> {
         self.announce(Step::Evaluate);
         let begun = Instant::now();
         let judged = self.judge_models();
@@ -302,7 +303,7 @@ impl<'a> RunState<'a> {
         judged.map_err(|error| error.in_round(self.round))
     }
 
-    fn judge_models(&mut self) -> Result<(Record, EvaluationResult), RunError> {
+    fn judge_models(&mut self) -> Result<(Record, Scores), RunError> {
         let kind = self.judge.kind;
         if kind == RowKind::Client && !self.alive.contains(&true) {
             return Err(RunError::NobodyAlive { round: self.round });
@@ -353,7 +354,7 @@ impl<'a> RunState<'a> {
             ..verdict.record(self.round)
         };
         self.look_at(&record);
-        Ok((record, verdict))
+        Ok((record, verdict.scores(&self.figures)))
     }
 
     /// What the method recorded in the last round; nothing at the start.

@@ -28,9 +28,8 @@ impl ShorterRun {
     /// The one that went furthest, among the runs beside `folder`, of those that are `plan` with fewer rounds and that the version,
     /// the device kind and the data of `origin` brought to their end. Only runs that kept their checkpoint come into question.
     ///
-    /// A method of a program's own may know how many rounds its run has, so runs of such methods are never shorter ones of others.
     pub(super) fn find(plan: &RunPlan, folder: &RunFolder, origin: &Origin) -> Option<Self> {
-        if matches!(plan.config.algorithm, Method::Own(_)) {
+        if !may_be_lengthened(&plan.config) {
             return None;
         }
         let beside = subfolders(folder.path().parent()?).ok()?;
@@ -50,7 +49,9 @@ impl ShorterRun {
             .ok()?;
         let by = &checkpoint.saved.origin;
         let is_alike = by.by == origin.by && by.data == origin.data;
-        is_alike.then_some(Self { folder, checkpoint })
+        // One that ended before its first round has nothing to go on from.
+        let has_begun = checkpoint.saved.round > 0;
+        (is_alike && has_begun).then_some(Self { folder, checkpoint })
     }
 
     /// Copies the records and the scores of the run to `folder`.
@@ -66,6 +67,12 @@ impl ShorterRun {
         }
         Ok(())
     }
+}
+
+/// Whether a run of more rounds may go on from one of `config`. A method of a program's own may know how many rounds its run has, so
+/// its runs are never shorter ones of others.
+pub(crate) fn may_be_lengthened(config: &RunConfig) -> bool {
+    !matches!(config.algorithm, Method::Own(_))
 }
 
 /// Whether the run in `folder` is finished, is `plan` but for fewer rounds, and has what a longer run needs.

@@ -228,10 +228,21 @@ impl TheoryMeasurements {
         &self.weights
     }
 
+    /// Squared gradient norms of the clients before the round, `[N]`, if its models are still to be compared with them; for a checkpoint.
+    pub(crate) fn gradients_before(&self) -> &[f64] {
+        self.before.as_deref().unwrap_or_default()
+    }
+
     /// Goes on from a checkpoint.
-    pub(crate) fn restore(&mut self, averaged: Option<Stack>, weights: IterateWeights) {
+    pub(crate) fn restore(
+        &mut self,
+        averaged: Option<Stack>,
+        weights: IterateWeights,
+        gradients_before: Vec<f64>,
+    ) {
         self.averaged = averaged;
         self.weights = weights;
+        self.before = Some(gradients_before).filter(|gradients| !gradients.is_empty());
     }
 
     fn asks(&self, quantity: Quantity) -> bool {

@@ -452,8 +452,10 @@ class Round:
         """Records a figure of the method's own: one number for the round, or one for each row, `[R]`.
 
         If the models are judged after this round, the record has the figure as `own.NAME`, and of numbers of rows the spread over the
-        rows alive: `own.NAME.mean`, `.min`, `.max` and `.std`, that of the population. If a round records a figure twice, the last
-        value counts. A record of a round that did not record it has no such figure. Numbers that are not finite are null.
+        rows alive: `own.NAME.mean`, `.min`, `.max` and `.std`, that of the population. `clients.parquet` and `runs.clients()` then have the
+        number of each row in the column `own.NAME`. If a round records a figure twice, the last value counts. A record of a round that did
+        not record it has no such figure. Numbers that are not finite are null. Rows whose number is not a number have none: they do not
+        count in the spread.
 
         Args:
             name: 1 to 64 ASCII letters, digits or `_`. Figures with `accuracy` in their names are shown in per cent, and more of them

@@ -265,6 +265,7 @@ class Collector:
         if value is None or isinstance(value, (str, bool, int, float)):
             return value
         if isinstance(value, Mapping):
+            _expect_keys(value, path)
             return {key: self.plain(inner, f"{path}.{key}" if path else str(key)) for key, inner in value.items()}
         if isinstance(value, (list, tuple, range)):
             return [self.plain(inner, f"{path}.{place}") for place, inner in enumerate(value)]
@@ -288,6 +289,16 @@ class Collector:
         else:
             found = f"found {type(value).__name__}, needed text, a number, a list, a dict or a part, such as `mf.overlay(...)`"
         raise TypeError(f"the experiment holds what is no YAML: {path}: {found}")
+
+
+def _expect_keys(value: Mapping[Any, Any], path: str) -> None:
+    """Requires keys that YAML can hold."""
+    for key in value:
+        if not isinstance(key, (str, bool, int, float)):
+            method = key if isinstance(key, type) else type(key)
+            needed = f"'own': {{'name': '{method.name}', ...}}" if issubclass(method, Method) else "text"
+            where = f"{path}: " if path else ""
+            raise TypeError(f"the experiment holds what is no YAML: {where}found the key {key!r}, needed {needed}")
 
 
 #: The keys that take a part of each kind.

@@ -188,7 +188,8 @@ impl Curves {
         }
     }
 
-    /// Accuracy at the last evaluation.
+    /// Accuracy at the last evaluation that all runs have.
+    #[cfg(test)]
     pub(crate) fn final_accuracy(&self) -> RecordedSpread {
         let last = |values: &[Option<f64>]| values.last().copied().flatten();
         let range = &self.accuracy.bands.range;

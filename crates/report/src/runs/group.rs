@@ -12,7 +12,7 @@ use meshfold_experiment::results::{Evaluation, RecordedSpread};
 /// How many runs reached a target, and when.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reaching {
-    /// Runs that are finished or have reached it.
+    /// Runs that have reached it, are finished or have failed.
     pub(crate) runs: usize,
     /// Those that reached it.
     pub(crate) reached: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Group<'a> {
     /// In the order in which they were named; never empty.
     pub(crate) runs: Vec<&'a RecordedRun>,
     pub(crate) curves: Curves,
-    /// The runs that the curves and final figures are of: those that came furthest.
+    /// The runs that the curves and final figures are of: those that are finished or, if none is, those that came furthest.
     pub(crate) averaged: Vec<&'a RecordedRun>,
 }
 
@@ -62,9 +62,12 @@ impl<'a> Group<'a> {
             .filter_map(|run| run.last())
             .map(|last| last.round)
             .max();
-        let reached =
-            |run: &&RecordedRun| run.last().is_some_and(|last| Some(last.round) == furthest);
-        let averaged: Vec<&RecordedRun> = runs.iter().copied().filter(reached).collect();
+        let is_finished = runs.iter().any(|run| run.is_finished);
+        let counts = |run: &&RecordedRun| match is_finished {
+            true => run.is_finished && run.last().is_some(),
+            false => run.last().is_some_and(|last| Some(last.round) == furthest),
+        };
+        let averaged: Vec<&RecordedRun> = runs.iter().copied().filter(counts).collect();
         let evaluations: Vec<&[Evaluation]> = averaged
             .iter()
             .map(|run| run.evaluations.as_slice())
@@ -133,9 +136,27 @@ impl<'a> Group<'a> {
         Some((known().reduce(f64::min)?, known().reduce(f64::max)?))
     }
 
-    /// Accuracy at the last evaluation.
+    /// Accuracy at the last evaluation of each run: the mean of their means, the least and the largest of all.
     pub(crate) fn final_accuracy(&self) -> RecordedSpread {
-        self.curves.final_accuracy()
+        let all = || self.averaged.iter().filter_map(|run| run.last());
+        let ends = |end: fn(&RecordedSpread) -> Option<f64>| {
+            all().filter_map(move |last| end(&last.test_accuracy))
+        };
+        RecordedSpread {
+            mean: self.final_figure(|last| last.test_accuracy.mean),
+            min: ends(|spread| spread.min).reduce(f64::min),
+            max: ends(|spread| spread.max).reduce(f64::max),
+        }
+    }
+
+    /// Whether runs ended in different rounds, by their budget or where they reached their targets.
+    pub(crate) fn ends_in_different_rounds(&self) -> bool {
+        let mut ends = self
+            .averaged
+            .iter()
+            .map(|run| run.last().map(|last| last.round));
+        ends.next()
+            .is_some_and(|first| ends.any(|end| end != first))
     }
 
     /// Final accuracies of the clients of all seeds.
@@ -176,15 +197,17 @@ impl<'a> Group<'a> {
         curves::mean(self.averaged.iter().map(|run| run.processor_seconds))
     }
 
-    /// The last round that was evaluated.
+    /// The last round that was evaluated, if it is the same in all runs.
     pub(crate) fn last_round(&self) -> Option<usize> {
-        self.first().last().map(|last| last.round)
+        let last = self.first().last().map(|last| last.round);
+        last.filter(|_| !self.ends_in_different_rounds())
     }
 
     /// How the group's runs reached a mean accuracy of `target`, as `meshfold table --at target` counts them.
     pub(crate) fn reaching(&self, target: f64) -> Reaching {
         let round = |run: &&RecordedRun| run.reaching(target).map(|first| first.round as f64);
-        let is_known = |run: &&&RecordedRun| run.is_finished || round(run).is_some();
+        let is_over = |run: &&&RecordedRun| run.is_finished || run.failure.is_some();
+        let is_known = |run: &&&RecordedRun| is_over(run) || round(run).is_some();
         let rounds: Vec<f64> = self.runs.iter().filter_map(round).collect();
         Reaching {
             runs: self.runs.iter().filter(is_known).count(),

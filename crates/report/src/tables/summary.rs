@@ -116,7 +116,7 @@ fn columns<'a>(groups: &[Group<'_>]) -> Vec<Column<'a>> {
         column(
             "rounds",
             "rounds up to the last evaluation",
-            |group| group.last_round().map(|round| round as f64),
+            |group| group.final_figure(|last| Some(last.round as f64)),
             often_whole,
         ),
         column(

@@ -121,7 +121,8 @@ impl RunState<'_> {
             }
         }
         let saved = checkpoint.saved;
-        self.theory.restore(averaged, saved.iterates);
+        self.theory
+            .restore(averaged, saved.iterates, saved.gradients);
         for (name, numbers) in saved.numbers {
             self.algorithm.restore_numbers(&name, numbers);
         }
