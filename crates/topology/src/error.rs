@@ -146,21 +146,6 @@ pub enum TopologyError {
         /// The node that is not reached.
         to: u32,
     },
-    /// No Erdős–Rényi draw was connected.
-    #[error(
-        "erdos_renyi: none of {draws} draws with p = {p} connected {nodes} nodes; \
-         p should exceed ln N / N = {threshold:.4}"
-    )]
-    ErdosRenyiNeverConnected {
-        /// Edge probability.
-        p: f64,
-        /// Nodes asked for.
-        nodes: usize,
-        /// Draws made.
-        draws: usize,
-        /// ln N / N, above which draws tend to be connected.
-        threshold: f64,
-    },
     /// No other random draw was connected.
     #[error(
         "{topology}: none of {draws} draws connected {nodes} nodes; take more neighbours per node"
@@ -172,161 +157,6 @@ pub enum TopologyError {
         nodes: usize,
         /// Draws made.
         draws: usize,
-    },
-    /// A ring without hops, or with hops beyond the opposite node.
-    #[error("ring: hops = {hops} must lie in 1..={} for {nodes} nodes", (nodes / 2).max(1))]
-    RingHops {
-        /// Hops asked for.
-        hops: usize,
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// A rectangle's rows do not divide the nodes.
-    #[error(
-        "{topology}: {nodes} nodes do not fill {rows} rows of equal length; rows must divide {nodes}"
-    )]
-    Rows {
-        /// `grid` or `torus`.
-        topology: &'static str,
-        /// Rows asked for.
-        rows: usize,
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// A prime number of nodes fills no rectangle.
-    #[error(
-        "{topology}: {nodes} nodes is prime and fills only a single row; \
-         use {} or {} nodes, or say rows: 1", nodes - 1, nodes + 1
-    )]
-    PrimeRectangle {
-        /// `grid` or `torus`.
-        topology: &'static str,
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// A tree without branches.
-    #[error("balanced_tree: branching must be at least 1, found 0")]
-    Branching,
-    /// A barbell's parts do not add up.
-    #[error(
-        "barbell: two cliques of m1 = {m1} and a path of m2 = {m2} need 2*m1 + m2 nodes with m1 >= 1, found {nodes}"
-    )]
-    BarbellNodes {
-        /// Nodes per clique.
-        m1: usize,
-        /// Nodes on the path between the cliques.
-        m2: usize,
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// A probability outside 0..=1.
-    #[error("{topology}: {field} = {found} is not a probability in 0..=1")]
-    Probability {
-        /// Name of the topology.
-        topology: &'static str,
-        /// Name of the field.
-        field: &'static str,
-        /// Value found.
-        found: f64,
-    },
-    /// Odd degree times odd nodes: the degrees cannot sum to twice the edges.
-    #[error(
-        "regular: degree {degree} on {nodes} nodes gives half an edge; \
-         one of them must be even, such as degree {}", degree.saturating_sub(1).max(2)
-    )]
-    OddRegular {
-        /// Degree asked for.
-        degree: usize,
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// A degree that no connected simple graph of this size has.
-    #[error(
-        "regular: degree {degree} is impossible in a connected overlay of {nodes} nodes; it must lie in {least}..={most}"
-    )]
-    RegularDegree {
-        /// Degree asked for.
-        degree: usize,
-        /// Nodes asked for.
-        nodes: usize,
-        /// Smallest degree possible.
-        least: usize,
-        /// Largest degree possible.
-        most: usize,
-    },
-    /// A perfect matching that avoids the ring needs an even number of nodes, at least 4.
-    #[error(
-        "ring_plus_matching: {nodes} nodes cannot be matched in pairs that are no ring neighbours; use an even number from 4 on"
-    )]
-    MatchingNodes {
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// Ring spaces that ask for more neighbours than there are nodes.
-    #[error("virtual_rings: {spaces} spaces give up to {} neighbours; {}", 2 * spaces, match nodes {
-        0..3 => format!("{nodes} nodes are too few for any, at least 3 are needed"),
-        _ => format!("{nodes} nodes allow 1..={} spaces", (nodes - 1) / 2),
-    })]
-    Spaces {
-        /// Ring spaces asked for.
-        spaces: usize,
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// A ring lattice that cannot be built.
-    #[error("watts_strogatz: {}", match nodes {
-        0..3 => format!("found {nodes} nodes, at least 3 are needed"),
-        _ => format!("neighbours = {neighbours} must be even, at least 2 and below the {nodes} nodes"),
-    })]
-    LatticeNeighbours {
-        /// Neighbours per node asked for.
-        neighbours: usize,
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// Cliques of no nodes, or of more than there are.
-    #[error("d_cliques: max_clique_size = {size} must lie in 1..={nodes} for {nodes} nodes")]
-    CliqueSize {
-        /// Most nodes per clique asked for.
-        size: usize,
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// A small world of cliques that joins none, or more than there can be.
-    #[error("d_cliques: small_world: c = {c} must lie in 1..={nodes} for {nodes} nodes")]
-    SmallWorldReach {
-        /// Cliques joined to at each distance and side.
-        c: usize,
-        /// Nodes asked for.
-        nodes: usize,
-    },
-    /// A privacy level that gives no noise.
-    #[error("d_cliques: noise: epsilon = {found} must be positive and finite")]
-    Epsilon {
-        /// Value found.
-        found: f64,
-    },
-    /// Views of leaders that are too small, so that leaders lose sight of each other, or too large.
-    #[error("d_cliques: leaders: view = {found} must lie in {least}..={most}")]
-    LeaderView {
-        /// Others in a view.
-        found: usize,
-        /// Fewest others.
-        least: usize,
-        /// Most others.
-        most: usize,
-    },
-    /// More edges to remove than a clique has.
-    #[error(
-        "d_cliques: removed_edges = {removed}, but a clique of {nodes} nodes has {edges} edges"
-    )]
-    RemovedEdges {
-        /// Edges that each clique is to lose.
-        removed: usize,
-        /// Nodes of the smallest clique.
-        nodes: usize,
-        /// Its edges.
-        edges: usize,
     },
     /// Cliques are asked for where the labels that nodes hold are not known.
     #[error(
@@ -516,14 +346,6 @@ pub enum TopologyError {
         /// What it must be.
         needed: String,
     },
-    /// `equi_static` without a shift, or with more than anybody needs.
-    #[error("equi_static: found links = {found}, needed a number from 1 to {limit}")]
-    EquiLinks {
-        /// Shifts asked for.
-        found: usize,
-        /// Most shifts.
-        limit: usize,
-    },
     /// A round of an overlay before what all its rounds have in common was decided.
     #[error("the overlay was not prepared: `Topology::prepare` comes before its rounds")]
     Unprepared,
@@ -570,4 +392,30 @@ pub enum TopologyError {
     /// The joint λ of no matrices.
     #[error("joint lambda: no mixing matrix was given")]
     NoMatrices,
+}
+
+impl TopologyError {
+    /// What is wrong with the value at `setting`, a dotted path below `topology` such as `ring.hops`.
+    pub(crate) fn setting(
+        setting: impl Into<String>,
+        found: impl ToString,
+        needed: impl Into<String>,
+    ) -> Self {
+        Self::Setting {
+            setting: setting.into(),
+            found: found.to_string(),
+            needed: needed.into(),
+        }
+    }
+
+    /// Requires that the value at `setting` is a probability.
+    ///
+    /// # Errors
+    /// [`TopologyError::Setting`].
+    pub(crate) fn expect_probability(setting: &str, found: f64) -> Result<(), Self> {
+        match (0.0..=1.0).contains(&found) {
+            true => Ok(()),
+            false => Err(Self::setting(setting, found, "a probability, from 0 to 1")),
+        }
+    }
 }

@@ -76,7 +76,9 @@ fn plain_number(text: &str) -> Option<f64> {
 /// Whether a regular overlay was to have pairs of nodes alone.
 pub(crate) fn asks_for_pairs(error: &TopologyError) -> bool {
     match error {
-        TopologyError::RegularDegree { degree: 1, .. } => true,
+        TopologyError::Setting { setting, found, .. } => {
+            setting == "regular.degree" && found == "1"
+        }
         TopologyError::Within { source, .. } => asks_for_pairs(source),
         _ => false,
     }

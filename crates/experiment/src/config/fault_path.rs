@@ -50,47 +50,35 @@ pub(crate) fn of_partition(error: &PartitionError, choice: &str) -> String {
     format!("partition.{choice}.{setting}")
 }
 
-/// The dotted path of the setting of `topology` or `weights` that is at fault; `choice` is the topology's name.
-pub(crate) fn of_topology(error: &TopologyError, choice: &str) -> String {
-    let setting = match error {
-        TopologyError::RingHops { .. } => "hops",
-        TopologyError::Rows { .. } => "rows",
-        TopologyError::Branching => "branching",
-        TopologyError::BarbellNodes { .. } => "m1",
-        TopologyError::Probability { field, .. } => field,
-        TopologyError::ErdosRenyiNeverConnected { .. } => "p",
-        TopologyError::OddRegular { .. } | TopologyError::RegularDegree { .. } => "degree",
-        TopologyError::Spaces { .. } => "spaces",
-        TopologyError::LatticeNeighbours { .. } => "neighbours",
-        TopologyError::NoEdges { .. } | TopologyError::NodeOutOfRange { .. } => "file",
-        TopologyError::Disconnected { .. } if choice == "edges" => "file",
-        TopologyError::CliqueSize { .. } => "max_clique_size",
-        TopologyError::SmallWorldReach { .. } => "inter",
-        TopologyError::Epsilon { .. } => "noise.epsilon",
-        TopologyError::LeaderView { .. } => "leaders.view",
-        TopologyError::RemovedEdges { .. } => "removed_edges",
-        TopologyError::Setting { setting, .. } => return format!("topology.{setting}"),
+/// The dotted path of the setting of `topology` or `weights` that is at fault.
+pub(crate) fn of_topology(error: &TopologyError) -> String {
+    match error {
+        TopologyError::Setting { setting, .. } => format!("topology.{setting}"),
         TopologyError::Within { setting, source } => {
-            let inner = setting.rsplit('.').next().unwrap_or_default();
-            let below = of_topology(source, inner);
-            let below = below.strip_prefix("topology.").unwrap_or_default();
-            let below = below.strip_prefix(inner).unwrap_or(below);
-            return format!("topology.{setting}{below}");
+            let inner = of_topology(source);
+            match inner.strip_prefix("topology.") {
+                Some(below) => format!("topology.{setting}.{below}"),
+                None => format!("topology.{setting}"),
+            }
         }
-        TopologyError::EquiLinks { .. } => "links",
+        TopologyError::Own { setting, .. } => format!("{setting}.own"),
+        TopologyError::NoEdges { .. } | TopologyError::NodeOutOfRange { .. } => {
+            "topology.edges.file".to_owned()
+        }
+        TopologyError::Disconnected { topology, .. } if topology == "edges" => {
+            "topology.edges.file".to_owned()
+        }
         TopologyError::Directed { .. }
         | TopologyError::NotPrescribed
         | TopologyError::FastestSize { .. }
         | TopologyError::FastestGap { .. }
         | TopologyError::UnknownExamples { .. }
-        | TopologyError::NoExamples { .. } => return "weights".to_owned(),
+        | TopologyError::NoExamples { .. } => "weights".to_owned(),
         TopologyError::MissingWeight { .. }
         | TopologyError::WeightOfNoEdge { .. }
         | TopologyError::AsymmetricWeights { .. }
-        | TopologyError::OwnWeight { .. } => return "weights.edges.file".to_owned(),
-        TopologyError::Own { setting, .. } => return format!("{setting}.own"),
-        TopologyError::Theta { .. } => return "weights.laplacian.theta".to_owned(),
-        _ => return "topology".to_owned(),
-    };
-    format!("topology.{choice}.{setting}")
+        | TopologyError::OwnWeight { .. } => "weights.edges.file".to_owned(),
+        TopologyError::Theta { .. } => "weights.laplacian.theta".to_owned(),
+        _ => "topology".to_owned(),
+    }
 }

@@ -36,7 +36,7 @@ pub(super) fn check(
         .map_err(|error| of_method(run, error))?;
     let of_union = joint_union::warning(planned, population, &run.config);
     let warning = of_union.map_err(|error| {
-        let path = fault_path::of_topology(&error, run.choice("topology"));
+        let path = fault_path::of_topology(&error);
         run.error(error, &path)
     })?;
     let mut warnings: Vec<String> = warning.into_iter().collect();

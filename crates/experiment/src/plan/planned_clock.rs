@@ -61,7 +61,7 @@ pub(super) fn clock(
     message_paths::check(&run.config, population, planned, &clock).map_err(|fault| {
         let path = match &fault {
             ConfigFault::Network(error) => format!("network.{}", error.key()),
-            ConfigFault::Topology(error) => fault_path::of_topology(error, run.choice("topology")),
+            ConfigFault::Topology(error) => fault_path::of_topology(error),
             _ => "network".to_owned(),
         };
         run.error(fault, &path)

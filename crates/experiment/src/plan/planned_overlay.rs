@@ -316,7 +316,7 @@ impl Overlays {
             return Ok(Some(Arc::clone(known)));
         }
         let blame = |run: &Resolved<'_>, error| {
-            let path = fault_path::of_topology(&error, run.choice("topology"));
+            let path = fault_path::of_topology(&error);
             run.error(error, &path)
         };
         topology

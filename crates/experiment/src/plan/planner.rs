@@ -135,7 +135,7 @@ impl<'a> Planner<'a> {
         let cost = self
             .cost(&run.config, &learning, overlay)
             .map_err(|error| {
-                let path = fault_path::of_topology(&error, run.choice("topology"));
+                let path = fault_path::of_topology(&error);
                 run.error(error, &path)
             })?;
         let warnings = self.warnings(&run, &learning, &exchange, &cost);
@@ -166,7 +166,7 @@ impl<'a> Planner<'a> {
             own: run.source.own().clone(),
         };
         let unstable = stability::warning(&planned).map_err(|error| {
-            let path = fault_path::of_topology(&error, run.choice("topology"));
+            let path = fault_path::of_topology(&error);
             run.error(error, &path)
         })?;
         planned.warnings.extend(unstable);

@@ -43,11 +43,15 @@ impl FixedOverlay for BalancedTree {
     /// Links each node but the root to its parent.
     ///
     /// # Errors
-    /// [`TopologyError::Branching`] if `branching` is 0.
+    /// [`TopologyError::Setting`] if `branching` is 0.
     fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         let nodes = nodes.count;
         if self.branching == 0 {
-            return Err(TopologyError::Branching);
+            return Err(TopologyError::setting(
+                "balanced_tree.branching",
+                0,
+                "at least 1",
+            ));
         }
         Overlay::from_edges(
             nodes,
@@ -70,8 +74,10 @@ mod tests {
         );
         assert_eq!(overlay.edge_connectivity(), 1);
         assert_eq!(
-            built(&BalancedTree { branching: 0 }, 6).unwrap_err(),
-            TopologyError::Branching
+            built(&BalancedTree { branching: 0 }, 6)
+                .unwrap_err()
+                .to_string(),
+            "balanced_tree.branching: found 0, needed at least 1"
         );
     }
 }

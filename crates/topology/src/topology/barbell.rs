@@ -39,7 +39,7 @@ impl FixedOverlay for Barbell {
     /// Links both cliques and the path from the last node of one to the first node of the other.
     ///
     /// # Errors
-    /// [`TopologyError::BarbellNodes`] if the parts do not add up to `nodes`.
+    /// [`TopologyError::Setting`] if the parts do not add up to `nodes`.
     fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         let nodes = nodes.count;
         let (m1, m2) = (self.m1, self.m2);
@@ -49,7 +49,9 @@ impl FixedOverlay for Barbell {
                 .and_then(|cliques| cliques.checked_add(m2))
                 != Some(nodes)
         {
-            return Err(TopologyError::BarbellNodes { m1, m2, nodes });
+            let found = format!("two cliques of m1 = {m1} and a path of m2 = {m2} nodes");
+            let needed = format!("2*m1 + m2 = {nodes}, the number of nodes, and m1 of at least 1");
+            return Err(TopologyError::setting("barbell.m1", found, needed));
         }
         let clique = |first: usize| {
             (first..first + m1).flat_map(move |a| (first..a).map(move |b| (b as u32, a as u32)))
@@ -76,7 +78,7 @@ mod tests {
     #[test]
     fn parts_must_add_up() {
         let error = built(&Barbell { m1: 3, m2: 3 }, 10).unwrap_err();
-        let expected = "barbell: two cliques of m1 = 3 and a path of m2 = 3 need 2*m1 + m2 nodes with m1 >= 1, found 10";
+        let expected = "barbell.m1: found two cliques of m1 = 3 and a path of m2 = 3 nodes, needed 2*m1 + m2 = 10, the number of nodes, and m1 of at least 1";
         assert_eq!(error.to_string(), expected);
         assert!(built(&Barbell { m1: 5, m2: 0 }, 10).unwrap().is_connected());
     }

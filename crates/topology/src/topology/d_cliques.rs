@@ -110,9 +110,8 @@ impl FixedOverlay for DCliques {
     /// Forms the cliques, joins them and takes the removed edges away.
     ///
     /// # Errors
-    /// [`TopologyError::CliqueSize`], [`TopologyError::SmallWorldReach`], [`TopologyError::Epsilon`] or
-    /// [`TopologyError::RemovedEdges`] for parameters that do not fit; [`TopologyError::LabelsUnknown`] or another error
-    /// of [`clique_skew`] for labels that do not.
+    /// [`TopologyError::Setting`] for parameters that do not fit; [`TopologyError::LabelsUnknown`] or another error of [`clique_skew`] for
+    /// labels that do not.
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         self.check(nodes.count)?;
         let mut labels = LabelDistributions::new(nodes)?;
@@ -148,7 +147,12 @@ impl DCliques {
     fn check(&self, nodes: usize) -> Result<(), TopologyError> {
         let size = self.max_clique_size;
         if size == 0 || size > nodes {
-            return Err(TopologyError::CliqueSize { size, nodes });
+            let needed = format!("a number from 1 to {nodes}, the nodes");
+            return Err(TopologyError::setting(
+                "d_cliques.max_clique_size",
+                size,
+                needed,
+            ));
         }
         self.inter.check(nodes)?;
         if let Some(noise) = &self.noise {

@@ -96,13 +96,15 @@ impl FixedOverlay for EquiStatic {
     /// Draws the shifts until they connect the nodes.
     ///
     /// # Errors
-    /// [`TopologyError::EquiLinks`] if there is none, or more than [`MOST_LINKS`].
+    /// [`TopologyError::Setting`] if there is none, or more than [`MOST_LINKS`].
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         if !(1..=MOST_LINKS).contains(&self.links) {
-            return Err(TopologyError::EquiLinks {
-                found: self.links,
-                limit: MOST_LINKS,
-            });
+            let needed = format!("a number from 1 to {MOST_LINKS}");
+            return Err(TopologyError::setting(
+                "equi_static.links",
+                self.links,
+                needed,
+            ));
         }
         loop {
             let shifts = (0..self.links).map_while(|_| shift::draw(nodes.count, rng));
@@ -149,14 +151,9 @@ mod tests {
         for links in [0, MOST_LINKS + 1, usize::MAX] {
             let directed = true;
             let found = built(&EquiStatic { links, directed }, 5);
-            let (found, limit) = (found.unwrap_err(), MOST_LINKS);
-            assert_eq!(
-                found,
-                TopologyError::EquiLinks {
-                    found: links,
-                    limit
-                }
-            );
+            let expected =
+                format!("equi_static.links: found {links}, needed a number from 1 to {MOST_LINKS}");
+            assert_eq!(found.unwrap_err().to_string(), expected);
         }
     }
 

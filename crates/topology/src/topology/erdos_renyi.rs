@@ -54,18 +54,11 @@ impl FixedOverlay for ErdosRenyi {
     /// Draws until connected.
     ///
     /// # Errors
-    /// [`TopologyError::Probability`] if `p` is no probability; [`TopologyError::ErdosRenyiNeverConnected`] if it is
-    /// too small to connect the nodes.
+    /// [`TopologyError::Setting`] if `p` is no probability, or too small to connect the nodes.
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         let nodes = nodes.count;
-        if let Probability::Fixed(found) = self.p
-            && !(0.0..=1.0).contains(&found)
-        {
-            return Err(TopologyError::Probability {
-                topology: "erdos_renyi",
-                field: "p",
-                found,
-            });
+        if let Probability::Fixed(found) = self.p {
+            TopologyError::expect_probability("erdos_renyi.p", found)?;
         }
         let p = self.p.of(nodes);
         for _ in 0..DRAWS {
@@ -74,12 +67,10 @@ impl FixedOverlay for ErdosRenyi {
                 return Ok(overlay);
             }
         }
-        Err(TopologyError::ErdosRenyiNeverConnected {
-            p,
-            nodes,
-            draws: DRAWS,
-            threshold: Probability::Log.of(nodes),
-        })
+        let found = format!("{p}, and none of {DRAWS} draws connected {nodes} nodes");
+        let threshold = Probability::Log.of(nodes);
+        let needed = format!("more than ln N / N = {threshold:.4}");
+        Err(TopologyError::setting("erdos_renyi.p", found, needed))
     }
 }
 

@@ -5,34 +5,28 @@ use crate::TopologyError;
 /// Rows and columns of a rectangle of `nodes` nodes, as square as possible unless `rows` says how many rows.
 ///
 /// # Errors
-/// [`TopologyError::Rows`] if `rows` does not divide `nodes`; [`TopologyError::PrimeRectangle`] if `nodes` is a prime
-/// above 3 and `rows` is not given: a single row is a path or ring, which should be asked for by name.
+/// [`TopologyError::Setting`] if `rows` does not divide `nodes`, and if `nodes` is a prime above 3 and `rows` is not given: a single row
+/// is a path or ring, which should be asked for by name.
 pub(super) fn sides(
     topology: &'static str,
     rows: Option<usize>,
     nodes: usize,
 ) -> Result<(usize, usize), TopologyError> {
     if let Some(rows) = rows {
-        return match rows {
-            0 => Err(TopologyError::Rows {
-                topology,
-                rows,
-                nodes,
-            }),
-            _ if nodes.is_multiple_of(rows) => Ok((rows, nodes / rows)),
-            _ => Err(TopologyError::Rows {
-                topology,
-                rows,
-                nodes,
-            }),
-        };
+        let fits = rows > 0 && nodes.is_multiple_of(rows);
+        let needed =
+            || format!("a divisor of {nodes}, the number of nodes, so that all rows are as long");
+        let fault = || TopologyError::setting(format!("{topology}.rows"), rows, needed());
+        return fits.then(|| (rows, nodes / rows)).ok_or_else(fault);
     }
     let rows = (1..=nodes.isqrt())
         .rev()
         .find(|&rows| nodes.is_multiple_of(rows))
         .unwrap_or(1);
     if rows == 1 && nodes > 3 {
-        return Err(TopologyError::PrimeRectangle { topology, nodes });
+        let found = format!("{nodes} nodes, a prime number, which fills only a single row");
+        let needed = format!("{} or {} nodes, or `rows: 1`", nodes - 1, nodes + 1);
+        return Err(TopologyError::setting(topology, found, needed));
     }
     Ok((rows, nodes / rows))
 }
@@ -70,23 +64,14 @@ mod tests {
         let error = sides("grid", None, 97).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "grid: 97 nodes is prime and fills only a single row; use 96 or 98 nodes, or say rows: 1"
+            "grid: found 97 nodes, a prime number, which fills only a single row, needed 96 or 98 nodes, or `rows: 1`"
         );
-        assert_eq!(
-            sides("torus", Some(5), 12),
-            Err(TopologyError::Rows {
-                topology: "torus",
-                rows: 5,
-                nodes: 12
-            })
-        );
-        assert_eq!(
-            sides("torus", Some(0), 12),
-            Err(TopologyError::Rows {
-                topology: "torus",
-                rows: 0,
-                nodes: 12
-            })
-        );
+        for rows in [5, 0] {
+            let error = sides("torus", Some(rows), 12).unwrap_err().to_string();
+            let expected = format!(
+                "torus.rows: found {rows}, needed a divisor of 12, the number of nodes, so that all rows are as long"
+            );
+            assert_eq!(error, expected);
+        }
     }
 }

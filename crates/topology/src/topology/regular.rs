@@ -49,22 +49,21 @@ impl FixedOverlay for Regular {
     /// Draws until connected; from degree 3 on almost every draw is.
     ///
     /// # Errors
-    /// [`TopologyError::RegularDegree`] if no connected graph has this degree; [`TopologyError::OddRegular`] if both
-    /// `degree` and `nodes` are odd.
+    /// [`TopologyError::Setting`] if no connected graph has this degree, and if both `degree` and `nodes` are odd.
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         let nodes = nodes.count;
         let degree = self.degree;
         let (least, most) = (2.min(nodes - 1), nodes - 1);
         if degree < least || degree > most {
-            return Err(TopologyError::RegularDegree {
-                degree,
-                nodes,
-                least,
-                most,
-            });
+            let needed = format!("{least} to {most} in a connected overlay of {nodes} nodes");
+            return Err(TopologyError::setting("regular.degree", degree, needed));
         }
         if degree % 2 == 1 && nodes % 2 == 1 {
-            return Err(TopologyError::OddRegular { degree, nodes });
+            let even = degree.saturating_sub(1).max(2);
+            let needed = format!(
+                "an even degree for {nodes} nodes, such as {even}: an odd one on an odd number of nodes gives half an edge"
+            );
+            return Err(TopologyError::setting("regular.degree", degree, needed));
         }
         if degree == 2 {
             return Overlay::from_edges(nodes, cycle(nodes, rng));

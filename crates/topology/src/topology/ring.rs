@@ -46,14 +46,13 @@ impl FixedOverlay for Ring {
     /// Links each node to the next `hops` nodes around the circle.
     ///
     /// # Errors
-    /// [`TopologyError::RingHops`] if `hops` is 0 or passes the opposite node.
+    /// [`TopologyError::Setting`] if `hops` is 0 or passes the opposite node.
     fn build(&self, nodes: Nodes<'_>, _rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         let nodes = nodes.count;
-        if self.hops == 0 || self.hops > (nodes / 2).max(1) {
-            return Err(TopologyError::RingHops {
-                hops: self.hops,
-                nodes,
-            });
+        let most = (nodes / 2).max(1);
+        if self.hops == 0 || self.hops > most {
+            let needed = format!("a number from 1 to {most}, half of the {nodes} nodes");
+            return Err(TopologyError::setting("ring.hops", self.hops, needed));
         }
         Overlay::from_edges(nodes, self.edges(nodes))
     }
@@ -94,9 +93,9 @@ mod tests {
         let error = built(&Ring { hops: 4 }, 7).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "ring: hops = 4 must lie in 1..=3 for 7 nodes"
+            "ring.hops: found 4, needed a number from 1 to 3, half of the 7 nodes"
         );
-        let refusal = built(&Ring { hops: 0 }, 7).unwrap_err();
-        assert!(matches!(refusal, TopologyError::RingHops { hops: 0, .. }));
+        let error = built(&Ring { hops: 0 }, 7).unwrap_err();
+        assert!(error.to_string().starts_with("ring.hops: found 0"));
     }
 }

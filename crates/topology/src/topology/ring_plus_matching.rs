@@ -34,11 +34,15 @@ impl FixedOverlay for RingPlusMatching {
     /// Draws matchings until one avoids the ring, which about e^-1 of them do.
     ///
     /// # Errors
-    /// [`TopologyError::MatchingNodes`] unless `nodes` is even and at least 4.
+    /// [`TopologyError::Setting`] unless `nodes` is even and at least 4.
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         let nodes = nodes.count;
         if !nodes.is_multiple_of(2) || nodes < 4 {
-            return Err(TopologyError::MatchingNodes { nodes });
+            return Err(TopologyError::setting(
+                "ring_plus_matching",
+                format!("{nodes} nodes"),
+                "an even number from 4 on, so that nodes can be matched in pairs that are no ring neighbours",
+            ));
         }
         let mut order: Vec<u32> = (0..nodes as u32).collect();
         let adjacent = |a: u32, b: u32| matches!(a.abs_diff(b) as usize, distance if distance == 1 || distance == nodes - 1);
@@ -66,12 +70,10 @@ mod tests {
             assert_eq!(overlay.degree_histogram(), [0, 0, 0, nodes]);
         }
         for nodes in [2, 3, 7] {
-            assert_eq!(
-                RingPlusMatching {}
-                    .build(nodes.into(), &mut rng)
-                    .unwrap_err(),
-                TopologyError::MatchingNodes { nodes }
-            );
+            let error = RingPlusMatching {}.build(nodes.into(), &mut rng);
+            let expected =
+                format!("ring_plus_matching: found {nodes} nodes, needed an even number");
+            assert!(error.unwrap_err().to_string().starts_with(&expected));
         }
     }
 }

@@ -43,7 +43,7 @@ impl FixedOverlay for VirtualRings {
     /// Draws the coordinates, links ring neighbours and pairs up the nodes left short.
     ///
     /// # Errors
-    /// [`TopologyError::Spaces`] if there are no rings, or too many for 2L different neighbours.
+    /// [`TopologyError::Setting`] if there are no rings, or too many for 2L different neighbours.
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         let nodes = nodes.count;
         self.check(nodes)?;
@@ -92,7 +92,7 @@ impl VirtualRings {
     /// ring and are not formed again.
     ///
     /// # Errors
-    /// [`TopologyError::Spaces`] as when building it.
+    /// [`TopologyError::Setting`] as when building it.
     ///
     /// # Panics
     /// Unless there is one entry of `alive` for each node.
@@ -109,13 +109,21 @@ impl VirtualRings {
     }
 
     fn check(&self, nodes: usize) -> Result<(), TopologyError> {
-        match self.spaces == 0 || self.spaces > nodes.saturating_sub(1) / 2 {
-            true => Err(TopologyError::Spaces {
-                spaces: self.spaces,
-                nodes,
-            }),
-            false => Ok(()),
+        let most = nodes.saturating_sub(1) / 2;
+        if (1..=most).contains(&self.spaces) {
+            return Ok(());
         }
+        let needed = match nodes {
+            0..3 => format!("3 nodes or more, and there are {nodes}"),
+            _ => format!(
+                "a number from 1 to {most}: each space gives a node up to two neighbours, and there are {nodes} nodes"
+            ),
+        };
+        Err(TopologyError::setting(
+            "virtual_rings.spaces",
+            self.spaces,
+            needed,
+        ))
     }
 
     /// Links nodes with fewer than 2L neighbours to each other.

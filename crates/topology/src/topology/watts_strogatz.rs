@@ -56,21 +56,23 @@ impl FixedOverlay for WattsStrogatz {
     /// Draws until connected.
     ///
     /// # Errors
-    /// [`TopologyError::LatticeNeighbours`] or [`TopologyError::Probability`] for parameters that do not fit;
+    /// [`TopologyError::Setting`] for parameters that do not fit;
     /// [`TopologyError::NeverConnected`] if no draw is connected.
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         let nodes = nodes.count;
         let (neighbours, rewire) = (self.neighbours, self.rewire);
         if neighbours == 0 || !neighbours.is_multiple_of(2) || neighbours >= nodes {
-            return Err(TopologyError::LatticeNeighbours { neighbours, nodes });
+            let needed = match nodes {
+                0..3 => format!("3 nodes or more, and there are {nodes}"),
+                _ => format!("an even number from 2 on, below the {nodes} nodes"),
+            };
+            return Err(TopologyError::setting(
+                "watts_strogatz.neighbours",
+                neighbours,
+                needed,
+            ));
         }
-        if !(0.0..=1.0).contains(&rewire) {
-            return Err(TopologyError::Probability {
-                topology: "watts_strogatz",
-                field: "rewire",
-                found: rewire,
-            });
-        }
+        TopologyError::expect_probability("watts_strogatz.rewire", rewire)?;
         for _ in 0..DRAWS {
             let overlay = Overlay::from_edges(nodes, self.draw(nodes, rng))?;
             if overlay.is_connected() {

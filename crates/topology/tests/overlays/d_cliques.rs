@@ -298,25 +298,25 @@ fn settings_that_do_not_fit_are_refused() {
     for (d_cliques, expected) in [
         (
             DCliques::new(0),
-            "d_cliques: max_clique_size = 0 must lie in 1..=20 for 20 nodes",
+            "d_cliques.max_clique_size: found 0, needed a number from 1 to 20, the nodes",
         ),
         (
             DCliques::new(21),
-            "d_cliques: max_clique_size = 21 must lie in 1..=20 for 20 nodes",
+            "d_cliques.max_clique_size: found 21, needed a number from 1 to 20, the nodes",
         ),
         (
             DCliques {
                 inter: InterClique::SmallWorld(SmallWorld { c: 0 }),
                 ..DCliques::new(5)
             },
-            "d_cliques: small_world: c = 0 must lie in 1..=20 for 20 nodes",
+            "d_cliques.inter.small_world.c: found 0, needed a number from 1 to 20, the nodes",
         ),
         (
             DCliques {
                 noise: Some(noise),
                 ..DCliques::new(5)
             },
-            "d_cliques: noise: epsilon = 0 must be positive and finite",
+            "d_cliques.noise.epsilon: found 0, needed a finite number above 0",
         ),
         (
             DCliques {
@@ -326,14 +326,14 @@ fn settings_that_do_not_fit_are_refused() {
                 }),
                 ..DCliques::new(5)
             },
-            "d_cliques: leaders: view = 3 must lie in 4..=100",
+            "d_cliques.leaders.view: found 3, needed a number from 4 to 100",
         ),
         (
             DCliques {
                 removed_edges: 2,
                 ..DCliques::new(6)
             },
-            "d_cliques: removed_edges = 2, but a clique of 2 nodes has 1 edges",
+            "d_cliques.removed_edges: found 2, needed at most 1, the edges of the smallest clique, which has 2 nodes",
         ),
         (
             DCliques {

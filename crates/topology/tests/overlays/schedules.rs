@@ -411,7 +411,8 @@ fn a_wrong_schedule_points_at_its_key() {
         ),
         (
             phases(vec![phase(None, Members::First(5), Topology::Regular(Regular { degree: 3 }))]),
-            "phases.0.of: regular: degree 3 on 5 nodes gives half an edge; one of them must be even, such as degree 2"
+            "phases.0.of: regular.degree: found 3, needed an even degree for 5 nodes, such as 2: an odd one on an odd number of nodes gives half an \
+             edge"
                 .to_owned(),
         ),
         (

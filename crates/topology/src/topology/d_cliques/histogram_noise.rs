@@ -44,14 +44,17 @@ impl HistogramNoise {
     /// Checks the privacy level.
     ///
     /// # Errors
-    /// [`TopologyError::Epsilon`] unless ε is positive and finite.
+    /// [`TopologyError::Setting`] unless ε is positive and finite.
     pub(super) fn check(&self) -> Result<(), TopologyError> {
         if self.epsilon > 0.0 && self.epsilon.is_finite() {
             Ok(())
         } else {
-            Err(TopologyError::Epsilon {
-                found: self.epsilon,
-            })
+            let needed = "a finite number above 0";
+            Err(TopologyError::setting(
+                "d_cliques.noise.epsilon",
+                self.epsilon,
+                needed,
+            ))
         }
     }
 

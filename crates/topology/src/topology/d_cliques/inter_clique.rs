@@ -62,11 +62,16 @@ impl InterClique {
     /// Checks the parameter of a small world.
     ///
     /// # Errors
-    /// [`TopologyError::SmallWorldReach`] if it joins no cliques, or more than there are nodes.
+    /// [`TopologyError::Setting`] if it joins no cliques, or more than there are nodes.
     pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {
         match self {
             Self::SmallWorld(SmallWorld { c }) if !(1..=nodes).contains(c) => {
-                Err(TopologyError::SmallWorldReach { c: *c, nodes })
+                let needed = format!("a number from 1 to {nodes}, the nodes");
+                Err(TopologyError::setting(
+                    "d_cliques.inter.small_world.c",
+                    c,
+                    needed,
+                ))
             }
             _ => Ok(()),
         }

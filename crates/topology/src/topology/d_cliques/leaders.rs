@@ -60,16 +60,17 @@ impl Leaders {
     /// Checks that views are large enough for leaders not to lose sight of each other, and not too large.
     ///
     /// # Errors
-    /// [`TopologyError::LeaderView`] if they do not.
+    /// [`TopologyError::Setting`] if they do not.
     pub(super) fn check(&self) -> Result<(), TopologyError> {
         if (LEAST_VIEW..=LARGEST_VIEW).contains(&self.view) {
             return Ok(());
         }
-        Err(TopologyError::LeaderView {
-            found: self.view,
-            least: LEAST_VIEW,
-            most: LARGEST_VIEW,
-        })
+        let needed = format!("a number from {LEAST_VIEW} to {LARGEST_VIEW}");
+        Err(TopologyError::setting(
+            "d_cliques.leaders.view",
+            self.view,
+            needed,
+        ))
     }
 
     /// Takes `steps` steps on `cliques`, each with its nodes in the order of their identifiers.

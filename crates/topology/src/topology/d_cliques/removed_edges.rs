@@ -7,15 +7,18 @@ use rand_chacha::ChaCha8Rng;
 /// Checks that every clique has the edges that it is to lose.
 ///
 /// # Errors
-/// [`TopologyError::RemovedEdges`] if the smallest clique has fewer edges than are to be removed.
+/// [`TopologyError::Setting`] if the smallest clique has fewer edges than are to be removed.
 pub(super) fn check(removed: usize, smallest: usize) -> Result<(), TopologyError> {
     let edges = smallest.saturating_mul(smallest.saturating_sub(1)) / 2;
     if removed > edges {
-        return Err(TopologyError::RemovedEdges {
+        let needed = format!(
+            "at most {edges}, the edges of the smallest clique, which has {smallest} nodes"
+        );
+        return Err(TopologyError::setting(
+            "d_cliques.removed_edges",
             removed,
-            nodes: smallest,
-            edges,
-        });
+            needed,
+        ));
     }
     Ok(())
 }
