@@ -164,18 +164,22 @@ mod tests {
             failure: Some("in round 21: a model is not finite".to_owned()),
             ..interrupted(run)
         };
-        let early = |run: Judged| Judged {
-            fields: Judged::finished("{seed: 5, algorithm: dsgd, rounds: 90}", &[]).fields,
-            ..run
+        // All are to have more rounds than they have gone through.
+        let of = |seed: usize, accuracies: [f64; 3]| {
+            let settings = format!("{{seed: {seed}, rounds: 90}}");
+            Judged {
+                fields: Judged::finished(&settings, &[]).fields,
+                ..run("dsgd", seed, accuracies)
+            }
         };
         let runs = || {
             vec![
-                run("dsgd", 1, [0.1, 0.2, 0.9]),
-                interrupted(run("dsgd", 2, [0.1, 0.9, 0.9])),
-                interrupted(run("dsgd", 3, [0.1, 0.2, 0.3])),
-                failed(run("dsgd", 4, [0.1, 0.2, 0.3])),
-                early(run("dsgd", 5, [0.1, 0.2, 0.3])),
-                failed(run("dsgd", 6, [0.1, 0.9, 0.3])),
+                of(1, [0.1, 0.2, 0.9]),
+                interrupted(of(2, [0.1, 0.9, 0.9])),
+                interrupted(of(3, [0.1, 0.2, 0.3])),
+                failed(of(4, [0.1, 0.2, 0.3])),
+                of(5, [0.1, 0.2, 0.3]),
+                failed(of(6, [0.1, 0.9, 0.3])),
             ]
         };
         let request = |at: &str, metric: &str| Request {

@@ -479,7 +479,7 @@ mod tests {
             let mut scores = scores(2);
             scores.own = own.iter().map(|name| (*name).to_owned()).collect();
             for row in &mut scores.rows {
-                let figure = |at: usize| (10 * round + at) as f64 + f64::from(row.row) / 2.0;
+                let figure = |at: usize| (1 + 10 * round + at) as f64 + f64::from(row.row) / 2.0;
                 row.views = (0..=own.len()).map(figure).collect();
             }
             clients.append(round, &scores).unwrap();
@@ -491,12 +491,12 @@ mod tests {
         assert_eq!(clients.keep(3).unwrap(), 3);
         clients.write_table(&target, "client").unwrap();
         let ends = [
-            "own_loss: 0.0, own.ages: null, own.moved: null}",
-            "own_loss: 0.5, own.ages: null, own.moved: null}",
-            "own_loss: 10.0, own.ages: 12.0, own.moved: 11.0}",
-            "own_loss: 10.5, own.ages: 12.5, own.moved: 11.5}",
-            "own_loss: 20.0, own.ages: null, own.moved: 21.0}",
-            "own_loss: 20.5, own.ages: null, own.moved: 21.5}",
+            "own_loss: 1.0, own.ages: null, own.moved: null}",
+            "own_loss: 1.5, own.ages: null, own.moved: null}",
+            "own_loss: 11.0, own.ages: 13.0, own.moved: 12.0}",
+            "own_loss: 11.5, own.ages: 13.5, own.moved: 12.5}",
+            "own_loss: 21.0, own.ages: null, own.moved: 22.0}",
+            "own_loss: 21.5, own.ages: null, own.moved: 22.5}",
         ];
         let rows = table(&target);
         assert_eq!(rows.len(), ends.len());
