@@ -20,9 +20,14 @@ pub enum At {
         /// How much of it.
         at: f64,
     },
+    /// At so many of its last evaluations, by the mean over them.
+    LastFew(usize),
     /// Where the metric first reaches this value.
     Target(f64),
 }
+
+/// How the last evaluations are asked for on the command line.
+const LAST: &str = "last";
 
 /// Measures of progress that a run can be judged by; records do not hold `epochs`.
 const MEASURES: [Progress; 5] = [
@@ -47,6 +52,7 @@ impl fmt::Display for At {
         match self {
             Self::Last => f.write_str("the last evaluation"),
             Self::Place { way, at } => write!(f, "{}={at}", name(*way)),
+            Self::LastFew(count) => write!(f, "{LAST}={count}"),
             Self::Target(target) => write!(f, "target={target}"),
         }
     }
@@ -57,8 +63,16 @@ impl FromStr for At {
 
     /// Reads `round=100`, `bytes=1e9` or `target=0.95`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let needed = "needed round=, steps=, examples=, bytes=, seconds= or target= with a number";
+        let needed =
+            "needed round=, steps=, examples=, bytes=, seconds=, last= or target= with a number";
         let (written, number) = text.split_once('=').ok_or(needed)?;
+        if written == LAST {
+            let count = number.parse().ok().filter(|count| *count > 0);
+            let count = count.ok_or_else(|| {
+                format!("found {number}, needed a whole number of evaluations, at least 1")
+            })?;
+            return Ok(Self::LastFew(count));
+        }
         let number: f64 = number.parse().map_err(|_| needed)?;
         if !number.is_finite() || number < 0.0 {
             return Err(format!("found {number}, needed a number of at least 0"));
@@ -92,6 +106,13 @@ impl At {
                 let last = last.filter(|last| last.contains_key(way.figure()))?;
                 last.get(metric).copied()
             }
+            Self::LastFew(count) => {
+                last?;
+                let few = evaluations.iter().rev().take(*count);
+                let few: Option<Vec<f64>> =
+                    few.map(|figures| figures.get(metric).copied()).collect();
+                few.map(|few| few.iter().sum::<f64>() / few.len() as f64)
+            }
             Self::Last | Self::Target(_) => last?.get(metric).copied(),
         }
     }
@@ -103,7 +124,7 @@ impl At {
                 let last = evaluations.last().and_then(|last| last.get(way.figure()));
                 last.is_some_and(|end| end >= at)
             }
-            Self::Last | Self::Target(_) => false,
+            Self::Last | Self::LastFew(_) | Self::Target(_) => false,
         }
     }
 
@@ -165,6 +186,19 @@ mod tests {
     }
 
     #[test]
+    fn the_last_evaluations_count_by_their_mean() {
+        let evaluations = evaluations();
+        let loss = |text: &str| loss(text, &evaluations, true);
+        assert_eq!(loss("last=1"), Some(100.0));
+        assert_eq!(loss("last=2"), Some(62.5));
+        assert_eq!([loss("last=3"), loss("last=9")], [Some(125.0 / 3.0); 2]);
+        let at: At = "last=2".parse().unwrap();
+        assert_eq!(at.to_string(), "last=2");
+        assert_eq!(at.value("test_loss", &evaluations, false), None);
+        assert_eq!(at.value("train_loss", &evaluations, true), None);
+    }
+
+    #[test]
     fn a_place_between_two_evaluations_is_known() {
         let is_between = |text: &str| text.parse::<At>().unwrap().is_between(&evaluations());
         assert!(is_between("round=9") && is_between("bytes=1"));
@@ -179,13 +213,22 @@ mod tests {
 
     #[test]
     fn what_is_no_place_is_refused() {
-        let forms = "needed round=, steps=, examples=, bytes=, seconds= or target= with a number";
+        let forms =
+            "needed round=, steps=, examples=, bytes=, seconds=, last= or target= with a number";
         for (text, reason) in [
             ("round", forms),
             ("round=x", forms),
             ("rounds=3", forms),
             ("bytes=-1", "found -1, needed a number of at least 0"),
             ("target=NaN", "found NaN, needed a number of at least 0"),
+            (
+                "last=0",
+                "found 0, needed a whole number of evaluations, at least 1",
+            ),
+            (
+                "last=2.5",
+                "found 2.5, needed a whole number of evaluations, at least 1",
+            ),
         ] {
             assert_eq!(
                 text.parse::<At>().unwrap_err().to_string(),

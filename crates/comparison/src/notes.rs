@@ -45,7 +45,7 @@ pub(crate) fn notes(
     let is_known = |run: &Judged| match (&request.at, cost) {
         (At::Target(target), _) => run.knows_reaching(&request.metric, *target),
         (_, Some(cost)) => run.knows_reaching(OF, cost.target) && measures(run, cost),
-        (At::Last | At::Place { .. }, None) => knows_some(run, request),
+        (At::Last | At::LastFew(_) | At::Place { .. }, None) => knows_some(run, request),
     };
     notes.extend(missing(groups, over, &request.by, is_known));
     notes.extend(together(without_some_figure(
@@ -436,11 +436,32 @@ fn by_reason<R: PartialEq, V>(values: impl Iterator<Item = (R, V)>) -> Vec<(R, V
     reasons
 }
 
+/// That figures are means over the last `count` evaluations.
+fn of_last(groups: &[Group<'_>], count: usize, request: &Request) -> String {
+    let mut runs = groups.iter().flat_map(|group| group.runs.iter().copied());
+    let shorter = match runs
+        .clone()
+        .any(|run| run.is_finished && run.figures.len() < count)
+    {
+        true => ", or of all where there are fewer",
+        false => "",
+    };
+    let is_mixed = count > 1
+        && request.figures().any(|figure| is_of_test_examples(figure))
+        && runs.any(|run| run.ends_on_other_examples);
+    let others = match is_mixed {
+        true => "; the last one has other test examples (`evaluate.last`)",
+        false => "",
+    };
+    format!("figures are means of the last {count} evaluations of each run{shorter}{others}")
+}
+
 /// Where runs are judged, if not at their ends.
 fn place(groups: &[Group<'_>], request: &Request, wording: &Wording) -> Option<String> {
     let at = &request.at;
     match at {
         At::Last => None,
+        At::LastFew(count) => Some(of_last(groups, *count, request)),
         At::Target(target) => Some(format!(
             "what it takes until {} first reaches {target}",
             wording.name(&request.metric)

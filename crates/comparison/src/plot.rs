@@ -115,8 +115,8 @@ pub enum PlotError {
     },
     /// Bars, or what lies over a setting or the clients, are asked for where runs reach a target, which has no figure.
     #[error(
-        "bars, and figures over a setting or the clients, are about one place: found target=, needed round=, steps=, examples=, bytes= or \
-         seconds="
+        "bars, and figures over a setting or the clients, are about one place: found target=, needed round=, steps=, examples=, bytes=, \
+         seconds= or last="
     )]
     Target,
     /// A place is asked for in a figure of curves, which go over all places.

@@ -277,7 +277,7 @@ fn expect_place(request: &Request, runs: &[Judged]) -> Result<(), TableError> {
                 metric: request.metric.clone(),
             })
         }
-        At::Target(_) | At::Last => Ok(()),
+        At::Target(_) | At::Last | At::LastFew(_) => Ok(()),
     }
 }
 

@@ -34,6 +34,35 @@ fn between_two_evaluations_a_figure_lies_on_a_straight_line() {
 }
 
 #[test]
+fn the_last_evaluations_count_by_their_mean() {
+    let (sandbox, _) = finished();
+    let runs = sandbox.says("run sweep.yaml --json").json();
+    let values = [0, 1, 2].map(|seed: usize| {
+        let records = sandbox.records(runs[seed]["folder"].as_str().unwrap());
+        let last = records[records.len() - 2..].iter();
+        let accuracies = last.map(|record| record["test_accuracy"]["mean"].as_f64().unwrap());
+        accuracies.sum::<f64>() / 2.0
+    });
+    let line = "table runs/tiny --by topology --only learning_rate=0.01 --format json --at";
+    let said = sandbox.says(&format!("{line} last=2")).ended_with(0);
+    let note = "figures are means of the last 2 evaluations of each run";
+    assert!(
+        said.err.contains(note) && !said.err.contains("fewer"),
+        "{}",
+        said.err
+    );
+    is(&said.json()[0]["mean"], interval(values).0);
+    let said = sandbox.says(&format!("{line} last=99")).ended_with(0);
+    assert!(
+        said.err.contains("or of all where there are fewer"),
+        "{}",
+        said.err
+    );
+    let refused = sandbox.says(&format!("{line} last=0"));
+    refused.complained_of(&["--at", "at least 1"]);
+}
+
+#[test]
 fn runs_that_never_reach_the_target_are_named() {
     let (sandbox, records) = finished();
     let ends = seeds(&records, [1, 1], "test_accuracy");

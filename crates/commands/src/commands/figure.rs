@@ -72,7 +72,8 @@ pub(crate) struct FigureArguments {
     /// Draw bars and no curves: a group for each value of the first setting of --by, a colour for each of the others
     #[arg(long)]
     bars: bool,
-    /// Where --bars and --x SETTING or share_of_clients judge a run: at round=, steps=, examples=, bytes= or seconds= [default: the last evaluation]
+    /// Where --bars and --x SETTING or share_of_clients judge a run: at round=, steps=, examples=, bytes= or seconds=, or by the mean of the
+    /// last evaluations, last=5 [default: the last evaluation]
     #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
     /// Axes that are logarithmic: x, y

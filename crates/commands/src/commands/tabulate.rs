@@ -49,7 +49,8 @@ pub(crate) struct TableArguments {
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
     /// Where to judge a run: at round=, steps=, examples=, bytes= or seconds=, on the straight line between two evaluations;
-    /// or target=, to show at which evaluation the metric first reached it [default: the last evaluation]
+    /// last=5, by the mean of the last five evaluations; or target=, to show at which evaluation the metric first reached it
+    /// [default: the last evaluation]
     #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
     /// The figure to show, or several side by side; rounds_to=0.9 is what it takes until the test accuracy first reaches 0.9, and so

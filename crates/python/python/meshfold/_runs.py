@@ -275,7 +275,8 @@ class Runs(Sequence[Run]):
             over: the setting whose values repeat a row.
             only: take only runs with these values: `{"topology": ["ring", "complete"]}`.
             at: where to judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`, on the straight line between two
-                evaluations; or `{"target": 0.95}`, to show when the metric first reached it. At the last evaluation if absent.
+                evaluations; `{"last": 5}`, by the mean of the last five evaluations; or `{"target": 0.95}`, to show when the metric
+                first reached it. At the last evaluation if absent.
             best: take for each row the best value of this setting.
             on: the figure that says which value is best, or `validation`; that of the validation examples if the runs have any, else
                 `metric`, if absent.
@@ -358,8 +359,8 @@ class Runs(Sequence[Run]):
             names: words that stand for settings, values and figures in legend, axes and panels: `{"dfedavg": "DFedAvg"}`.
             bars: draw bars and no curves: a group for each value of the first setting of `by`, a colour for each of the
                 others.
-            at: where bars, and curves over a setting or the clients, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`; at the
-                last evaluation if absent.
+            at: where bars, and curves over a setting or the clients, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`;
+                or `{"last": 5}`, by the mean of the last five evaluations. At the last evaluation if absent.
             best: the setting of which each curve, bar or point over a setting has the best value, such as `learning_rate`.
             on: the figure that says which value is best at the last evaluation, or `validation`; if absent that of the validation
                 examples if the runs have any, else `y`.
