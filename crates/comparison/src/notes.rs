@@ -337,37 +337,50 @@ fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRo
 
 /// Why a run has not reached a target and never will.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missed<'a> {
+enum Missed {
     /// It went through all its rounds.
     InAllRounds,
     /// Its budget was spent before, or it had reached its own targets.
     EndedEarly,
     /// It failed before.
-    Failed(&'a str),
+    Failed,
 }
 
-impl<'a> Missed<'a> {
-    fn of(run: &'a Judged) -> Self {
+impl Missed {
+    fn of(run: &Judged) -> Self {
         match &run.failure {
-            Some(why) => Self::Failed(why),
+            Some(_) => Self::Failed,
             None if run.ended_early() => Self::EndedEarly,
             None => Self::InAllRounds,
         }
     }
 
-    /// What happened to `runs`, such as `seed 2, 3`, on the way to `what`.
-    fn say(self, runs: &str, are_several: bool, what: &str) -> String {
+    /// What happened to `runs` on the way to `what`.
+    fn say(self, runs: &[&Judged], over: &Name, what: &str) -> String {
+        let value = |run: &&Judged| over.text(&run.fields);
+        let values: Vec<String> = runs.iter().map(value).collect();
+        let named = format!("{} {}", over.written, values.join(", "));
+        let are_several = runs.len() > 1;
         let [it, its] = if are_several {
             ["they", "their"]
         } else {
             ["it", "its"]
         };
         match self {
-            Self::InAllRounds => format!("{runs} never reached {what}"),
+            Self::InAllRounds => format!("{named} never reached {what}"),
             Self::EndedEarly => {
-                format!("{runs} ended before {it} reached {what}, by {its} budget or {its} targets")
+                format!(
+                    "{named} ended before {it} reached {what}, by {its} budget or {its} targets"
+                )
             }
-            Self::Failed(why) => format!("{runs} failed before {it} reached {what} ({why})"),
+            Self::Failed => {
+                let why = runs[0].failure.as_deref().unwrap_or_default();
+                let whose = match are_several {
+                    true => format!("{} {}: ", over.written, values[0]),
+                    false => String::new(),
+                };
+                format!("{named} failed before {it} reached {what} ({whose}{why})")
+            }
         }
     }
 }
@@ -384,13 +397,11 @@ fn short_of(
     let never = |run: &&&Judged| run.knows_reaching(metric, target) && !is_there(run);
     let say = |group: &Group<'_>| {
         let missed = group.runs.iter().filter(never);
-        let missed = missed.map(|run| (Missed::of(run), over.text(&run.fields)));
-        let mut reasons = by_reason(missed);
+        let mut reasons = by_reason(missed.map(|run| (Missed::of(run), *run)));
         let has_mean = group.runs.iter().any(|run| is_there(run));
         if !has_mean {
-            let why_told = |why: &Missed<'_>| matches!(why, Missed::Failed(_));
             let all = reasons.len();
-            reasons.retain(|(why, _)| why_told(why));
+            reasons.retain(|(why, _)| *why == Missed::Failed);
             let mut told: Vec<String> = Vec::new();
             if even_all && all > 0 {
                 told.push(format!("no run reached {what}"));
@@ -416,11 +427,8 @@ fn short_of(
     groups.iter().filter_map(of_row).collect()
 }
 
-fn clauses(reasons: &[(Missed<'_>, Vec<String>)], over: &Name, what: &str) -> Vec<String> {
-    let clause = |(why, values): &(Missed<'_>, Vec<String>)| {
-        let runs = format!("{} {}", over.written, values.join(", "));
-        why.say(&runs, values.len() > 1, what)
-    };
+fn clauses(reasons: &[(Missed, Vec<&Judged>)], over: &Name, what: &str) -> Vec<String> {
+    let clause = |(why, runs): &(Missed, Vec<&Judged>)| why.say(runs, over, what);
     reasons.iter().map(clause).collect()
 }
 
