@@ -136,15 +136,15 @@ def dataset(
         ValueError: if shapes do not fit, a feature is not finite (the message names its example), or the labels cannot be meant as
             classes.
     """
-    train, shape = _features(x, "x")
-    test, test_shape = _features(x_test, "x_test")
+    train, shape, is_whole = _features(x, "x")
+    test, test_shape, test_is_whole = _features(x_test, "x_test")
     if shape != test_shape or train.dtype != test.dtype:
         given, given_test = np.asarray(_arrays.plain(x, "dataset: x")), np.asarray(_arrays.plain(x_test, "dataset: x_test"))
         raise ValueError(
             f"dataset: x_test is of shape {list(given_test.shape)} and type {given_test.dtype}, but x is of shape {list(given.shape)} and "
             f"type {given.dtype}: needed examples of one shape, bytes (uint8) in both or numbers in both"
         )
-    _tell_of_scale(train, test, [np.asarray(_arrays.plain(given, "dataset")).dtype for given in (x, x_test)])
+    _tell_of_scale(train, test, is_whole or test_is_whole)
     y, y_test, label_names = _tags.numbered(y, y_test, "y")
     owner, owner_test, owner_names = (owner, owner_test, []) if owner is None else _tags.numbered(owner, owner_test, "owner")
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
@@ -168,12 +168,13 @@ def dataset(
     )
 
 
-def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, int, int]]:
-    """Features `[M, D]` as bytes or f32, and channels, height and width of an example."""
+def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, int, int], bool]:
+    """Features `[M, D]` as bytes or f32, channels, height and width of an example, and whether they are given as whole numbers."""
     array = _arrays.plain(values, f"dataset: {name}")
     shapes = {2: (1, 1, -1), 3: (1, -2, -1), 4: (-3, -2, -1)}
     if array.ndim not in shapes or array.shape[0] == 0:
         raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [M, D], [M, H, W] or [M, C, H, W]")
+    is_whole = array.dtype.kind in "iu"
     channels, height, width = (axis if axis == 1 else array.shape[axis] for axis in shapes[array.ndim])
     if array.dtype != np.uint8:
         if array.dtype.kind not in "biuf":
@@ -183,15 +184,14 @@ def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, in
         wrong = np.flatnonzero(~np.isfinite(flat).all(axis=1))
         if wrong.size > 0:
             raise ValueError(f"dataset: example {wrong[0]} of {name} has a feature that is not finite")
-    return np.ascontiguousarray(array.reshape(len(array), -1)), (channels, height, width)
+    return np.ascontiguousarray(array.reshape(len(array), -1)), (channels, height, width), is_whole
 
 
-def _tell_of_scale(train: NDArray[Any], test: NDArray[Any], dtypes: Sequence[np.dtype[Any]]) -> None:
+def _tell_of_scale(train: NDArray[Any], test: NDArray[Any], are_whole: bool) -> None:
     """Warns of numbers as features that are larger than those that models usually learn from."""
     if train.dtype == np.uint8:
         return
     least, most = (float(each) for each in (min(train.min(initial=0), test.min(initial=0)), max(train.max(initial=0), test.max(initial=0))))
-    are_whole = any(dtype.kind in "iu" for dtype in dtypes)
     if max(-least, most) > (1 if are_whole else _LARGEST):
         warn_user(
             f"dataset: the features of x and x_test are {'whole ' * are_whole}numbers from {least:g} to {most:g}, and are taken as they are: models "
