@@ -130,6 +130,11 @@ def sets_on_a_class(self: Any, round: mf.Round) -> None:
     round.record("n", State.decay)
 
 
+def sets_on_a_function_of_a_class(self: Any, round: mf.Round) -> None:
+    State.note.calls = getattr(State.note, "calls", 0) + 1  # type: ignore[attr-defined]
+    round.record("n", State.note.calls)  # type: ignore[attr-defined]
+
+
 def asks_an_object_of_a_class(self: Any, round: mf.Round) -> None:
     round.record("n", State().add(round.number))
 
@@ -139,6 +144,7 @@ CHANGING: list[tuple[Body, str]] = [
     (asks_a_helper, "the default `memory` of `decayed`"),
     (sets_on_a_function, "`helper.calls`"),
     (sets_on_a_class, "`State.decay`"),
+    (sets_on_a_function_of_a_class, "`State.note.calls`"),
     (asks_an_object_of_a_class, "`State.total`"),
     (adds_to_a_dict, "`state`"),
     (reads_a_list, "`seen`"),

@@ -105,7 +105,7 @@ def _of_code(telling: Telling) -> Iterator[tuple[str, Any, set[str]]]:
             rest = chain[1:]
             while isinstance(value, types.ModuleType) and rest and not _libraries.is_of_library(value):
                 value, rest = getattr(value, rest[0], None), rest[1:]
-            if rest and isinstance(value, (type, types.FunctionType)) and not _libraries.is_of_library(value):
+            while rest and isinstance(value, (type, types.FunctionType)) and not _libraries.is_of_library(value):
                 value, rest = inspect.getattr_static(value, rest[0], None), rest[1:]
             name = ".".join(chain[: len(chain) - len(rest)])
             found.setdefault(name, (value, set()))[1].update(rest[:1])
