@@ -48,6 +48,16 @@ pub enum AlgorithmError {
         /// What it says.
         reason: String,
     },
+    /// What a method trains besides the models stopped being finite.
+    #[error(
+        "{what} became infinite or NaN in round {round}: see what it is made of, lower the learning rate, or set `clip_norm`"
+    )]
+    NonFinite {
+        /// What it was.
+        what: String,
+        /// First round in which a loss or a parameter was not finite.
+        round: usize,
+    },
     /// A figure that a method records has a name that none can have.
     #[error("a figure is called `{found}`, needed 1 to 64 ASCII letters, digits or `_`")]
     FigureName {

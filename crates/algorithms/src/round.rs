@@ -87,6 +87,8 @@ pub struct Round<'a> {
     pub seed: u64,
     /// Whether the models are judged after this round, so that what the method [records](Round::record) is kept.
     pub is_recorded: bool,
+    /// Whether local steps take simulated time.
+    pub times_steps: bool,
     /// Where the round's messages are counted.
     pub traffic: &'a mut Traffic,
     /// What the method [records](Round::record) of the round.
@@ -121,6 +123,7 @@ impl Round<'_> {
             straggler_context: self.straggler_context,
             seed: self.seed,
             is_recorded: self.is_recorded,
+            times_steps: self.times_steps,
             traffic: &mut *self.traffic,
             figures: &mut *self.figures,
         }
@@ -353,6 +356,12 @@ pub trait Algorithm: Send {
     /// The models that a user of the method would hold, judged by evaluation.
     fn deployed<'a>(&'a self, models: &'a Stack) -> &'a Stack {
         models
+    }
+
+    /// What else than its models the method had trained in `round` by row `row` of a call of the engine, in words: `round.train of a stack`.
+    /// It is asked where something of the row was not finite, and the model of the row is.
+    fn trained_aside(&self, _round: usize, _row: usize) -> Option<String> {
+        None
     }
 
     /// The stacks that the method keeps from round to round besides the models. A checkpoint holds those that are there.

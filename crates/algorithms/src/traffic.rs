@@ -129,7 +129,7 @@ impl Traffic {
                 before
                     .iter_mut()
                     .zip(steps)
-                    .for_each(|(all, more)| *all += more);
+                    .for_each(|(all, more)| *all = all.saturating_add(more));
             }
             _ => self.phases.push(Phase::Compute { steps }),
         }

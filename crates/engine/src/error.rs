@@ -28,11 +28,11 @@ pub enum EngineError {
         verb: &'static str,
         /// Rows of the first stack.
         left_rows: usize,
-        /// Padded parameters per row of the first stack.
+        /// Parameters per row of the first stack, without padding.
         left_width: usize,
         /// Rows of the second stack.
         right_rows: usize,
-        /// Padded parameters per row of the second stack.
+        /// Parameters per row of the second stack, without padding.
         right_width: usize,
     },
     /// A verb was given stacks of which one is on a processor and the other on a GPU.

@@ -19,6 +19,7 @@ mod round;
 mod row_edges;
 mod row_work;
 mod scale;
+mod side_calls;
 pub(crate) mod stack;
 mod start;
 mod uses;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import importlib
 import operator
 import sys
@@ -45,6 +46,16 @@ def refused(experiment: Experiment) -> str:
         (
             "def round(self, models, round): pass\n    def start(self): pass",
             "found `def start(self)`, needed `def start(self, models, about)`, where `about` may be left out",
+        ),
+        (
+            "def round(self, round, models): pass",
+            "Refused: found `round` as parameter 1 of `round` after self, needed it as parameter 2: `def round(self, models, round)`",
+        ),
+        ("def round(self, round, stack): pass", "found `round` as parameter 1 of `round` after self"),
+        ("def round(self, about, models): pass", "found `models` as parameter 2 of `round` after self, needed it as parameter 1"),
+        (
+            "def round(self, models, round): pass\n    def start(self, about, models): pass",
+            "found `about` as parameter 1 of `start` after self, needed it as parameter 2: `def start(self, models, about)`",
         ),
         ("def round(self, models, round): pass\n    def check(self, key): pass", "found `def check(self, key)`, needed `def check(self)`"),
     ],
@@ -103,6 +114,52 @@ def test_a_method_called_as_a_published_one_is_not_told(experiment: Experiment) 
 
     assert _own.METHODS["choco_sgd"] is ChocoSgd
     assert told(experiment, "choco_sgd") == []
+
+
+def test_a_class_called_as_its_base_takes_its_place() -> None:
+    def made(called: str, base: Any, **members: Any) -> Any:
+        return type(called, (base,), {"__module__": __name__, **members})
+
+    published = importlib.import_module("meshfold.methods").KGt
+    mine = made("KGt", published)
+    assert mine.name == "k_gt" and _own.METHODS["k_gt"] is mine
+    assert made("KGt", mine).name == "k_gt"
+    assert made("KGt", published, name="mine").name == "mine"
+    assert [made(name, published).name for name in ("Kgt", "MyKGt")] == ["kgt", "my_kgt"]
+    assert made("Method", mf.Method).name == "method"
+
+
+def test_slots_which_no_checkpoint_holds_are_refused() -> None:
+    words = "Slotted: the class {} has `__slots__`, and no checkpoint holds attributes in slots"
+    with pytest.raises(TypeError, match=words.format("Slotted")):
+        type("Slotted", (mf.Method,), {"__slots__": ("velocity",)})
+    with pytest.raises(TypeError, match=words.format("Mixin")):
+        type("Slotted", (type("Mixin", (), {"__slots__": "velocity"}), mf.Method), {})
+    type("Unslotted", (type("Mixin", (), {"__slots__": ()}), mf.Method), {})
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("hint", "default", "words"),
+    [
+        (float, float("inf"), "Odd.key: its default is inf, needed finite numbers, as configurations have no others: `key: float | None = None`"),
+        (list[float], [1.0, float("nan")], r"Odd.key: its default is \[1.0, nan\], needed finite numbers"),
+        (Colour, Colour.RED, "Odd.key: its default is of type Colour, needed what a configuration has, .* null: its value, such as a text"),
+        (Path, Path("a"), "its default is of type .*Path, needed what a configuration has, .*: a text, of which `start` makes a path"),
+        (Any, print, "needed what a configuration has, .*: a text by which `start` finds the function. What is no key needs no type hint"),
+        (Any, {1, 2}, "Odd.key: its default is of type set, needed what a configuration has"),
+    ],
+)
+def test_defaults_that_no_configuration_has_are_told(experiment: Experiment, hint: Any, default: Any, words: str) -> None:
+    def round(self: Any, models: mf.Stack, round: mf.Round) -> None:
+        models *= self.key
+
+    type("Odd", (mf.Method,), {"__annotations__": {"key": hint}, "key": default, "round": round, "__module__": __name__})
+    with pytest.raises(mf.ConfigError, match=words):
+        mf.plan({**with_algorithm(experiment, "odd"), "sweep": None})
 
 
 def test_a_method_that_goes_by_edges_alone_is_told_of_weights_and_of_nothing_that_they_do(experiment: Experiment) -> None:
@@ -300,7 +357,7 @@ def test_exchanges_by_arrays_that_nobody_counts_are_told_of(experiment: Experime
         ("np.sin(models)", "`models.set(np.sin(np.asarray(models)))`"),
         ("models[0]", "models.gather([0, 1]) is a stack of some of its rows"),
         ("models[0] = 1", "`models.scatter([3], stack)` overwrites rows"),
-        ("round.mixing @ models", "models.mix(matrix) mixes in place"),
+        ("round.mixing @ models", "`models.mix(round.mixing)` mixes in place"),
         ("np.eye(10) @ models", "models.mix(matrix) mixes in place"),
     ],
 )

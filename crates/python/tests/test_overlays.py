@@ -14,7 +14,7 @@ from test_own_methods import records_of, with_algorithm
 import meshfold as mf
 
 
-def cliques(nodes: int, label_counts: NDArray[np.uint64]) -> list[tuple[int, int]]:
+def cliques(nodes: int, label_counts: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Every node with the next that holds most of another label, in a ring besides."""
     most = label_counts.argmax(axis=1)
     ring = [(node, (node + 1) % nodes) for node in range(nodes)]
@@ -33,7 +33,7 @@ def test_an_overlay_may_go_by_the_labels_of_its_nodes(experiment: Experiment) ->
     for run in runs:
         held, overlay = run.partition, run.overlay
         assert held is not None and held.labels is not None and overlay is not None
-        wanted = cliques(10, held.labels.astype(np.uint64))
+        wanted = cliques(10, held.labels.astype(np.int64))
         edges = {tuple(sorted(edge)) for edge in overlay.edges.tolist()}
         assert edges == {tuple(sorted(edge)) for edge in wanted}
         found.append(edges)
@@ -43,7 +43,7 @@ def test_an_overlay_may_go_by_the_labels_of_its_nodes(experiment: Experiment) ->
 def test_overlays_of_each_round_may_go_by_labels_too(experiment: Experiment) -> None:
     seen: list[Any] = []
 
-    def each(round: int, nodes: int, label_counts: NDArray[np.uint64]) -> list[tuple[int, int]]:
+    def each(round: int, nodes: int, label_counts: NDArray[np.int64]) -> list[tuple[int, int]]:
         seen.append((round, label_counts.sum(), label_counts.shape))
         return [(node, (node + round) % nodes) for node in range(nodes)]
 

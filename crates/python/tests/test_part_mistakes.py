@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 from typing import Any
 
@@ -51,3 +53,40 @@ def test_labels_that_no_training_example_has_are_told() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mf.dataset(x, np.array([0, 1, 2, 0, 1, 0]), x, np.array([0, 1, 1, 0, 1, 0]))
+
+
+def data(x: Any) -> list[str]:
+    """What a dataset of the features `x` warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.dataset(x, np.arange(6) % 2, x, np.arange(6) % 2)
+    assert all(warning.category is mf.MeshfoldWarning and warning.filename == __file__ for warning in caught)
+    return [str(warning.message) for warning in caught]
+
+
+def test_features_beyond_a_usual_scale_are_told() -> None:
+    pixels = np.arange(24).reshape(6, 4) * 10
+    (words,) = data(pixels)
+    assert words.startswith("dataset: the features of x and x_test are whole numbers from 0 to 230, and are taken as they are")
+    (words,) = data(-pixels.astype(np.float32))
+    assert words.startswith("dataset: the features of x and x_test are numbers from -230 to 0")
+    for usual in (pixels.astype(np.uint8), pixels / 230, pixels % 2, np.eye(6, 4, dtype=bool), np.full((6, 4), 50.0)):
+        assert data(usual) == []
+
+
+def test_labels_that_are_no_whole_numbers_are_told_what_a_regression_learns() -> None:
+    x = np.zeros((6, 3), np.float32)
+    words = "dataset: y is of type float64, needed whole numbers: labels are classes, counted from 0. A regression .*`{linear: {targets: value}}`"
+    with pytest.raises(ValueError, match=words):
+        mf.dataset(x, np.arange(6) / 2, x, np.arange(6) / 2)
+    with pytest.raises(ValueError, match="dataset: owner is of type float64, needed whole numbers$"):
+        mf.dataset(x, np.arange(6) % 2, x, np.arange(6) % 2, owner=np.arange(6) / 2)
+
+
+def test_an_experiment_with_parts_can_be_copied_and_not_pickled(experiment: Experiment) -> None:
+    part = mf.overlay(np.ones((10, 10)), label="mine")
+    mine = {**experiment, "sweep": None, "topology": part}
+    assert copy.deepcopy(mine)["topology"] is part and copy.copy(part) is part
+    assert one(copy.deepcopy(mine)).is_finished
+    with pytest.raises(TypeError, match="<overlay mine> cannot be pickled, as for another process: let that process make the part"):
+        pickle.dumps(mine)

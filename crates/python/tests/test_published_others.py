@@ -317,7 +317,7 @@ def test_squarm_sgd() -> None:
     assert run.metrics().to_polars()["own.sending"][1:].to_list() == [count / CLIENTS for count in senders]
 
 
-STEPS: list[NDArray[np.uint32]] = []
+STEPS: list[NDArray[np.int64]] = []
 
 
 class Watched(mf.methods.SquarmSgd):

@@ -250,7 +250,7 @@ def test_stragglers_cut_down_the_steps_that_rows_are_told(experiment: Experiment
         (lambda m, r: r.train(m, clients=[-1] * 10), ValueError, "train: `clients` names client -1"),
         (lambda m, r: r.train(m, clients=[0.5] * 10), TypeError, "train: `clients` needs whole numbers, one for each of 10 rows"),
         (lambda m, r: r.train(m, clients=r.alive), TypeError, "train: `clients` needs whole numbers"),
-        (lambda m, r: r.train(m, steps=[-1] * 10), ValueError, "train: `steps` has a number below 0"),
+        (lambda m, r: r.train(m, steps=[-1] * 10), ValueError, "train: `steps` has -1 for row 0, needed whole numbers from 0"),
         (lambda m, r: r.train(m, steps=[1] * 9), ValueError, "train: `steps` has 9 numbers, needed one for all rows, or one for each of 10"),
         (lambda m, r: r.train(m, steps=0.5), TypeError, "train: `steps` needs whole numbers: one for all rows, or one for each of 10"),
         (lambda m, r: r.train(m.gather([0])), ValueError, "train: the stack has 1 rows, but there are 10 clients: say by `clients`"),
@@ -350,6 +350,14 @@ def test_local_test_sets_and_what_is_left_to_train_on_are_all_examples_of_a_clie
 
     records = act(experiment, look, rounds=3, evaluate={"local_test": 0.2}, **mine)
     assert records[-1]["local_test_accuracy"]["mean"] == pytest.approx(np.mean(found))
+
+    def small(models: mf.Stack, round: mf.Round) -> None:
+        (losses, accuracies), sizes = round.evaluate(models, on="local_test", clients=[0, 1, 2]), round.shard_sizes
+        assert sizes[1] == 1 and np.isnan([losses[1], accuracies[1]]).all(), "one example is left to train on"
+        assert np.isfinite(losses[[0, 2]]).all() and np.isfinite(accuracies[[0, 2]]).all()
+
+    few: dict[str, Any] = {**mine, "partition": mf.partition([lists[0], np.array([50]), lists[2]])}
+    act(experiment, small, evaluate={"local_test": 0.2}, **few)
 
     def none(models: mf.Stack, round: mf.Round) -> None:
         with pytest.raises(ValueError, match="the clients have no local test sets: give them some by"):

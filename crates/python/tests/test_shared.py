@@ -84,7 +84,68 @@ def sets_on_its_class(self: Any, round: mf.Round) -> None:
     type(self).held = round.number
 
 
+def remembers(self: Any, round: mf.Round, memory: list[float] = [1.0]) -> None:
+    memory[0] *= 0.9
+    round.record("n", memory[0])
+
+
+def asks_a_helper(self: Any, round: mf.Round) -> None:
+    round.record("n", decayed())
+
+
+def decayed(*, memory: dict[str, float] = {"rate": 1.0}) -> float:
+    memory["rate"] *= 0.9
+    return memory["rate"]
+
+
+def helper() -> int:
+    return 1
+
+
+helper.calls = 0  # type: ignore[attr-defined]
+
+
+def sets_on_a_function(self: Any, round: mf.Round) -> None:
+    helper.calls += helper()  # type: ignore[attr-defined]
+    round.record("n", helper.calls)  # type: ignore[attr-defined]
+
+
+class State:
+    """What all objects share."""
+
+    decay = 1.0
+    total = 0
+    log: ClassVar[list[int]] = []
+
+    def add(self, number: int) -> int:
+        type(self).total += number
+        return self.total
+
+    def note(self, number: int) -> None:
+        self.log.append(number)
+
+
+def sets_on_a_class(self: Any, round: mf.Round) -> None:
+    State.decay *= 0.9
+    round.record("n", State.decay)
+
+
+def sets_on_a_function_of_a_class(self: Any, round: mf.Round) -> None:
+    State.note.calls = getattr(State.note, "calls", 0) + 1  # type: ignore[attr-defined]
+    round.record("n", State.note.calls)  # type: ignore[attr-defined]
+
+
+def asks_an_object_of_a_class(self: Any, round: mf.Round) -> None:
+    round.record("n", State().add(round.number))
+
+
 CHANGING: list[tuple[Body, str]] = [
+    (remembers, "the default `memory` of `remembers`"),
+    (asks_a_helper, "the default `memory` of `decayed`"),
+    (sets_on_a_function, "`helper.calls`"),
+    (sets_on_a_class, "`State.decay`"),
+    (sets_on_a_function_of_a_class, "`State.note.calls`"),
+    (asks_an_object_of_a_class, "`State.total`"),
     (adds_to_a_dict, "`state`"),
     (reads_a_list, "`seen`"),
     (counts, "`count`"),
@@ -127,7 +188,13 @@ def has_its_own(self: Any, round: mf.Round) -> None:
     self.held = round.number
 
 
-STEADY: list[Body] = [only_keeps_results, has_a_cache, makes_something_once, uses_a_cached_function, has_its_own]
+def has_a_cache_as_its_default(self: Any, round: mf.Round, kept: dict[int, Any] = {}, results: list[int] = []) -> None:
+    results.append(round.number)
+    State().note(round.number)
+    round.record("n", kept.setdefault(round.number, np.full(3, round.number))[0])
+
+
+STEADY: list[Body] = [has_a_cache_as_its_default, only_keeps_results, has_a_cache, makes_something_once, uses_a_cached_function, has_its_own]
 
 
 @pytest.fixture(autouse=True)

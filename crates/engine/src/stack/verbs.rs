@@ -217,7 +217,7 @@ impl Stack {
     }
 
     /// Whether every parameter of a row is a finite number, row by row. Waits for the device.
-    pub(crate) fn finite_rows(&self) -> Vec<bool> {
+    pub fn finite_rows(&self) -> Vec<bool> {
         self.storage.are_finite()
     }
 
@@ -250,9 +250,9 @@ impl Stack {
         EngineError::StackShape {
             verb,
             left_rows: self.rows,
-            left_width: self.layout.width(),
+            left_width: self.layout.parameters(),
             right_rows: other.rows,
-            right_width: other.layout.width(),
+            right_width: other.layout.parameters(),
         }
     }
 }

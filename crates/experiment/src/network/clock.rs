@@ -79,6 +79,11 @@ impl Clock {
         })
     }
 
+    /// Whether local steps take time.
+    pub fn times_steps(&self) -> bool {
+        self.seconds_per_step.iter().any(|seconds| *seconds > 0.0)
+    }
+
     /// The same clock where local work is cut off after `deadline_seconds`, if it is.
     pub fn until(self, deadline_seconds: Option<f64>) -> Self {
         Self {

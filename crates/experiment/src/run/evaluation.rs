@@ -1,12 +1,13 @@
 //! When models are judged, on what, and what is recorded: the only place where values come back from the device.
 
-use meshfold_algorithms::{Algorithm, OwnFigure, OwnFigures, RowKind};
+use meshfold_algorithms::{Algorithm, AlgorithmError, OwnFigure, OwnFigures, RowKind};
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
 use rand::seq::index;
 
 use crate::config::run_config::{Evaluate, TestExamples};
 use crate::results::clients::{RowScore, Scores};
 use crate::results::records::{Record, Spread};
+use crate::results::run_error::RunError;
 use crate::run::client_views::{ClientMeasurements, OwnScores, Views};
 use crate::run::local_tests::{LocalScores, LocalTests};
 
@@ -144,7 +145,8 @@ impl Judge {
     /// Judges the deployed models and the rows at `when`. Waits for the device.
     ///
     /// # Errors
-    /// [`EngineError::NonFinite`] if a model, one of its training losses or its test loss is not finite.
+    /// [`EngineError::NonFinite`] if a model, one of its training losses or its test loss is not finite; [`AlgorithmError::NonFinite`] if it is
+    /// something else that the method trains.
     pub(crate) fn judge(
         &self,
         learner: &mut Learner,
@@ -152,10 +154,12 @@ impl Judge {
         models: &Stack,
         alive: &[bool],
         when: When,
-    ) -> Result<EvaluationResult, EngineError> {
+    ) -> Result<EvaluationResult, RunError> {
         let (kind, When { round, is_last }) = (self.kind, when);
         let rows_alive = alive_rows(kind, models, alive);
-        learner.expect_finite(models, &rows_alive, round)?;
+        learner
+            .expect_finite(models, &rows_alive, round)
+            .map_err(|error| blamed(error, algorithm, models))?;
         let deployed = algorithm.deployed(models);
         let deployed_alive = alive_rows(kind, deployed, alive);
         let subset = self.test.at(is_last);
@@ -293,6 +297,20 @@ fn expect_finite(scores: &[Score], alive: &[bool], round: usize) -> Result<(), E
     match rows.position(|(score, alive)| *alive && !score.loss.is_finite()) {
         Some(row) => Err(EngineError::NonFinite { round, row }),
         None => Ok(()),
+    }
+}
+
+/// `error` as the method explains it, if the model of the row that it names is finite.
+fn blamed(error: EngineError, algorithm: &dyn Algorithm, models: &Stack) -> RunError {
+    let EngineError::NonFinite { round, row } = error else {
+        return error.into();
+    };
+    if models.finite_rows().get(row) == Some(&false) {
+        return error.into();
+    }
+    match algorithm.trained_aside(round, row) {
+        Some(what) => AlgorithmError::NonFinite { what, round }.into(),
+        None => error.into(),
     }
 }
 

@@ -16,7 +16,7 @@ use meshfold_engine::{
 };
 
 use crate::config::budget::Budget;
-use crate::network::SimulatedTime;
+use crate::network::{Clock, SimulatedTime};
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
 use crate::plan::run_plan::RunPlan;
 use crate::results::clients::Scores;
@@ -224,6 +224,7 @@ impl<'a> RunState<'a> {
             }),
             seed: self.plan.population.setting.seed,
             is_recorded: self.judge.is_due(number),
+            times_steps: self.plan.clock.as_ref().is_some_and(Clock::times_steps),
             traffic: &mut self.traffic,
             figures: &mut self.figures,
         };

@@ -44,11 +44,11 @@ def numbers(value: Any, name: str, shape: tuple[int | None, ...] | None = None) 
 def floats(value: Any, name: str, shape: tuple[int | None, ...] | None = None) -> NDArray[np.float32]:
     """As `numbers`, but the numbers may be infinite or NaN."""
     array = plain(value, name)
-    if array.dtype.kind not in "f":
-        raise ValueError(f"{name} is of type {array.dtype}, needed floating-point numbers, best float32")
     if shape is not None and not _fits(array.shape, shape):
         needed = ", ".join("any" if length is None else str(length) for length in shape)
         raise ValueError(f"{name} is of shape {list(array.shape)}, needed [{needed}]")
+    if array.dtype.kind not in "f":
+        raise ValueError(f"{name} is of type {array.dtype}, needed floating-point numbers, best float32")
     return np.ascontiguousarray(array, dtype=np.float32).reshape(array.shape)
 
 

@@ -181,7 +181,30 @@ def attributes_read_by(function: types.FunctionType, tree: Function | None) -> s
         return set()
     visitor = _Visitor()
     visitor.visit(tree)
-    return {chain[1] for chain in visitor.names.read if len(chain) > 1 and chain[0] == function.__code__.co_varnames[0]}
+    own = function.__code__.co_varnames[0]
+    chains = [chain for chain in visitor.names.read if chain[0] == own]
+    of_class = {chain[2] for chain in chains if len(chain) > 2 and chain[1] == "__class__"}
+    return {chain[1] for chain in chains if len(chain) > 1} | of_class | set(_read_of_type(own, tree))
+
+
+def _read_of_type(name: str, tree: Function) -> Iterator[str]:
+    """The attributes that are read of `type(name)`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Call):
+            call = node.value
+            if chain_of(call.func) == ("type",) and [chain_of(each) for each in call.args] == [(name,)]:
+                yield node.attr
+
+
+def parameters_read(function: types.FunctionType, tree: Function | None) -> set[str]:
+    """The parameters of `function` that it reads, and does not only set or add to."""
+    code = function.__code__
+    names = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    if tree is None:
+        return names
+    visitor = _Visitor()
+    visitor.visit(tree)
+    return names & {chain[0] for chain in visitor.names.read}
 
 
 def attributes_set_by(function: types.FunctionType, tree: Function | None) -> set[str]:

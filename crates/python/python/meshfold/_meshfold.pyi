@@ -61,6 +61,8 @@ class Mixing:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """The weights, as `numpy()` has them: NumPy takes mixing weights for their matrix."""
     def numpy(self) -> NDArray[np.float64]:
         """The weights, `[R, R]`: `stack.mix` makes row `i` the sum of all rows `j` times `numpy()[i, j]`.
 
@@ -69,8 +71,8 @@ class Mixing:
         Raises:
             ValueError: if there are more than 2**28 weights.
         """
-    def entries(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """The weights other than zero as edges `[E, 2]`, sender and receiver, and numbers `[E]`, receiver after receiver.
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The weights other than zero as edges `[E, 2]`, int64, sender and receiver, and numbers `[E]`, receiver after receiver.
 
         Edge `(j, i)` has what `stack.mix` multiplies row `j` by in the sum that becomes row `i`; `(i, i)` is the weight of the own row.
         `stack.weighted_sums(*round.mixing.entries())` is a mixed copy.
@@ -250,8 +252,8 @@ class Start:
     def clients(self) -> int:
         """Number of clients."""
     @property
-    def shard_sizes(self) -> NDArray[np.uint64]:
-        """Training examples of each client, `[N]`."""
+    def shard_sizes(self) -> NDArray[np.int64]:
+        """Training examples of each client, `[N]`, int64."""
     @property
     def settings(self) -> dict[str, Any]:
         """All keys of the method, as the configuration has them with defaults: `batch_size`, `momentum`, ... and its own.
@@ -282,11 +284,11 @@ class Round:
     def clients(self) -> int:
         """Number of clients."""
     @property
-    def shard_sizes(self) -> NDArray[np.uint64]:
-        """Training examples of each client, `[N]`."""
+    def shard_sizes(self) -> NDArray[np.int64]:
+        """Training examples of each client, `[N]`, int64."""
     @property
-    def label_counts(self) -> NDArray[np.uint64]:
-        """Training examples of each label that each client holds, `[N, C]`. It counts anew whenever you read it."""
+    def label_counts(self) -> NDArray[np.int64]:
+        """Training examples of each label that each client holds, `[N, C]`, int64. It counts anew whenever you read it."""
     @property
     def mixing(self) -> Mixing:
         """The mixing weights of this round's overlay."""
@@ -297,8 +299,8 @@ class Round:
     def gone(self) -> NDArray[np.bool_]:
         """Which clients never come back, `[N]`: those that failed for good."""
     @property
-    def edges(self) -> NDArray[np.uint32]:
-        """The links of this round, `[E, 2]`.
+    def edges(self) -> NDArray[np.int64]:
+        """The links of this round, `[E, 2]`, int64.
 
         An undirected edge is listed once; a directed one goes from sender to receiver. Links of clients that take no part are left out.
         """
@@ -309,8 +311,8 @@ class Round:
         So it is on directed overlays, and in rounds in which stragglers only receive.
         """
     @property
-    def local_steps(self) -> NDArray[np.uint32]:
-        """How many local steps each client makes in this round, `[N]`.
+    def local_steps(self) -> NDArray[np.int64]:
+        """How many local steps each client makes in this round, `[N]`, int64.
 
         It goes by the key `local`. Stragglers make fewer steps, and clients that take no part none.
         """
@@ -343,9 +345,10 @@ class Round:
             velocity: `v`, `[R, P]`, kept from round to round in a stack of its own; if absent, it starts each round at zero. A step is
                 `v <- momentum v + g`, `w <- w - rate v`, or `w <- w - rate (g + momentum v)` with the key `nesterov`.
             correction: added to every gradient, `[R, P]`.
-            anchor: models `[R, P]`; `mu * (w - anchor)` is added to every gradient.
-            mu: the strength of the pull to `anchor`; without an `anchor` it is refused.
-            steps: local steps of each row, a number for all or one for each, `[R]`, in place of the key `local`; a row with 0 does not move.
+            anchor: models `[R, P]`; `mu * (w - anchor)` is added to every gradient. It needs `mu`.
+            mu: the strength of the pull to `anchor`, finite and at least 0; without an `anchor` it is refused.
+            steps: local steps of each row, a number for all or one for each, `[R]`, in place of the key `local`, at most 2**31 - 1; a row with 0
+                does not move.
             clients: the client on whose examples each row trains, `[R]`; row `i` on those of client `i` if absent. A row that goes
                 from client to client begins a new pass through the examples of each.
             layers: the names of the layers that move, as `models.by_layer()` has them; all if absent. The others keep all their bits, and
@@ -355,7 +358,8 @@ class Round:
                 nowhere: not in steps, losses, examples or simulated time. Training goes on as without them.
 
         Raises:
-            ValueError: if there is not one number for each row, a client or a layer does not exist, or arguments do not go together.
+            ValueError: if there is not one number for each row, one is negative or too large, a client or a layer does not exist, or arguments do
+                not go together.
             TypeError: if they are no whole numbers, or `layers` is no list of names.
         """
     def gradients(
@@ -379,18 +383,33 @@ class Round:
             ValueError: if there is not one client for each row, or one does not exist.
             TypeError: if they are no whole numbers, or `rows` are no truth values.
         """
+    def count(self, steps: ArrayLike, *, examples: ArrayLike | None = None) -> None:
+        """Counts local steps that the method makes itself, without `train` and `gradients`: in `local_steps`, in the examples seen and in
+        simulated time.
+
+        Nothing moves. Clients that take no part count none, and stragglers are not cut short: see `local_steps`.
+
+        Args:
+            steps: the steps of each client: a whole number for all, or one for each, `[N]`.
+            examples: the examples that these steps saw: a whole number for each client, or one for each, `[N]`. If absent, steps times
+                `batch_size`, which is at most the client's shard.
+
+        Raises:
+            ValueError: if there is not one number for each client, or one is below 0 or too large.
+            TypeError: if they are no whole numbers.
+        """
     def evaluate(
         self, models: Stack, *, on: str = "train", clients: ArrayLike | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The mean loss and the accuracy of each row, `[R]` each, on all training examples of a client, or on other examples.
 
         It is no local step, takes no simulated time, and moves nothing. Clients that take no part are judged, too. Clients without
-        examples give zeros.
+        training examples give zeros, and those without a local test set NaN.
 
         Args:
             models: the models, `[R, P]`, of as many rows as you like.
             on: `train`, the training examples of the clients; `local_test`, the clients' local test sets (`evaluate: {local_test: 0.2}`;
-                a client without one gets zeros); `validation`, the examples that the configuration sets apart
+                a client without one gets NaN for both); `validation`, the examples that the configuration sets apart
                 (`dataset: {mnist: {validation: 5000}}`), the same for all rows; or `test`, all test examples, also where
                 `evaluate: {examples: 50}` has the models of the run judged on fewer.
             clients: the client whose training examples or local test set each row is judged on, `[R]`; row `i` has those of client `i`
@@ -492,7 +511,7 @@ class Part:
     def overlay_by(
         name: str,
         version: str,
-        edges: Callable[[int, int, NDArray[np.uint64] | None, int | None], tuple[NDArray[np.uint32], _Entries | None]],
+        edges: Callable[[int, int, NDArray[np.int64] | None, int | None], tuple[NDArray[np.uint32], _Entries | None]],
         expected: float | None,
         changes: bool,
         period: int | None,
@@ -516,7 +535,7 @@ class Part:
     def partition_by(
         name: str,
         version: str,
-        deal: Callable[[NDArray[np.uint16], int, int], list[list[int]]],
+        deal: Callable[[NDArray[np.int64], int, int], list[list[int]]],
         clients: int | None,
     ) -> Part: ...
     @staticmethod

@@ -92,7 +92,7 @@ def overlay(
         digest += " by name" * by_name
 
         def edges(
-            round: int, nodes: int, label_counts: NDArray[np.uint64] | None, seed: int | None
+            round: int, nodes: int, label_counts: NDArray[np.int64] | None, seed: int | None
         ) -> tuple[NDArray[np.uint32], _Weights | None]:
             more: dict[str, Any] = {}
             if "label_counts" in wants:

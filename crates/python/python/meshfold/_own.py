@@ -87,7 +87,7 @@ class Method:
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "name" not in cls.__dict__:
-            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+            cls.name = _automatic_name(cls)
         _check_attributes(cls)
         if "version" not in cls.__dict__:
             _digests.expect_told(cls, _no_content_of(cls))
@@ -146,6 +146,14 @@ class KeyFault(ValueError):
         return cls("value", key, needed=needed)
 
 
+def _automatic_name(cls: type[Method]) -> str:
+    """The name of a class that gives none. One that is called like a class that it builds on takes over the name of that."""
+    for base in cls.__mro__[1:]:
+        if base is not Method and issubclass(base, Method) and base.__name__ == cls.__name__:
+            return base.name
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+
 def _own_keys(cls: type) -> set[str]:
     """The keys that the class adds to those of its base classes."""
     if sys.version_info >= (3, 14):
@@ -171,6 +179,13 @@ def _check_attributes(cls: type[Method]) -> None:
             raise TypeError(f"{cls.__name__}.{name} is {value!r}, needed {needed}")
     if not cls.name:
         raise TypeError(f"{cls.__name__}.name is empty, needed a name")
+    for base in cls.__mro__:
+        slots = vars(base).get("__slots__", ())
+        slots = [slots] if isinstance(slots, str) else list(slots)
+        if base is not object and set(slots) - {"__dict__", "__weakref__"}:
+            raise TypeError(
+                f"{cls.__name__}: the class {base.__name__} has `__slots__`, and no checkpoint holds attributes in slots: take `__slots__` out of it"
+            )
     for key in sorted(_own_keys(cls)):
         if key in COMMON:
             raise TypeError(f"{cls.__name__}.{key}: all methods have a key `{key}`, which `round.train` goes by: name this one otherwise")
@@ -229,6 +244,8 @@ def read_keys(cls: type[Method], text: str) -> str:
         if needed is not None:
             raise KeyFault.value(key, needed)
         keys[key] = _key_types.as_hinted(value, hint)
+    for key, value in keys.items():
+        _expect_plain(cls, key, value)
     method = make(cls, json.dumps(keys))
     # The `config.yaml` of a run has all keys, whether or not its user gave them.
     setattr(method, GIVEN, frozenset(given) if len(given) < len(hints) else frozenset())
@@ -257,6 +274,27 @@ def _check(method: Method) -> None:
         if frames[-1].f_code.co_name != "check":
             raise
         raise _Refusal(str(error)) from None
+
+
+def _expect_plain(cls: type, key: str, value: Any) -> None:
+    """Refuses a default that no configuration can have."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise _Refusal(
+            f"{cls.__name__}.{key}: its default is {value!r}, needed finite numbers, as configurations have no others: "
+            f"`{key}: float | None = None` may stand for no number"
+        ) from None
+    except TypeError:
+        kind = type(value)
+        instead = {"Enum": "its value, such as a text", "PurePath": "a text, of which `start` makes a path"}
+        remedy = next((words for base in kind.__mro__ for name, words in instead.items() if base.__name__ == name), None)
+        if remedy is None and callable(value):
+            remedy = "a text by which `start` finds the function"
+        raise _Refusal(
+            f"{cls.__name__}.{key}: its default is of type {kind.__name__}, needed what a configuration has, true or false, numbers, texts, lists, "
+            f"maps or null{': ' + remedy if remedy else ''}. What is no key needs no type hint"
+        ) from None
 
 
 def _expect_hint(cls: type, key: str) -> None:
@@ -306,6 +344,21 @@ def _expect_functions(method: Method) -> None:
             optional = ", where `about` may be left out" if name == "start" else ""
             found = inspect.signature(getattr(function, "__func__", function))
             raise _Refusal(f"{kind.__name__}: found `def {name}{found}`, needed `def {name}({needed})`{optional}")
+        _expect_order(kind, name, function, takes)
+
+
+def _expect_order(kind: type, name: str, function: Callable[..., object], takes: tuple[str, ...]) -> None:
+    """Refuses a function whose first parameters have the names of one another's places."""
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # Nothing is known of its parameters.
+        return
+    for place, parameter in enumerate(parameters[: len(takes)]):
+        if parameter in takes and takes.index(parameter) != place:
+            raise _Refusal(
+                f"{kind.__name__}: found `{parameter}` as parameter {place + 1} of `{name}` after self, needed it as parameter "
+                f"{takes.index(parameter) + 1}: `def {name}({', '.join(('self', *takes))})`"
+            )
 
 
 def _takes(function: Callable[..., object], count: int) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meshfold import _arrays, _digests, _renewal, _tags
-from meshfold._errors import ConfigError, MeshfoldWarning
+from meshfold._errors import ConfigError, MeshfoldWarning, warn_user
 from meshfold._meshfold import Part
 from meshfold._overlays import overlay
 from meshfold._own import Method
@@ -38,7 +38,10 @@ def weights(matrix: Any, *, label: str | None = None) -> Part:
     return Part.weights(label or f"weights-{digest[:6]}", digest, shape[0], (rows, columns, values))
 
 
-Deal = Callable[[NDArray[np.uint16], int, np.random.Generator], Sequence[ArrayLike]]
+#: The largest absolute value of features that are scaled as is usual.
+_LARGEST = 50
+
+Deal = Callable[[NDArray[np.int64], int, np.random.Generator], Sequence[ArrayLike]]
 
 
 def partition(
@@ -52,7 +55,7 @@ def partition(
 
     Args:
         clients: the indices of each client's examples, or a function of `(labels, classes, generator)` that returns them: labels
-            `[M]`, the number of classes, and a NumPy generator seeded by the run.
+            `[M]`, int64, the number of classes, and a NumPy generator seeded by the run.
         count: how many clients the function makes, if that is known beforehand.
         label: what the partition is called in tables; `indices` with a digest if absent.
         version: distinguishes partitions with the same label, as part of the id of a run. If absent, it is a digest of the indices, or of
@@ -64,7 +67,7 @@ def partition(
 
         is_asked_again = False
 
-        def deal(labels: NDArray[np.uint16], classes: int, seed: int) -> list[list[int]]:
+        def deal(labels: NDArray[np.int64], classes: int, seed: int) -> list[list[int]]:
             nonlocal is_asked_again
             lists = _lists(function(labels, classes, np.random.default_rng(seed)))
             if not is_asked_again:
@@ -119,7 +122,7 @@ def dataset(
 
     Args:
         x: features of the training examples: `[M, D]`, images `[M, H, W]` or `[M, C, H, W]`. Bytes are divided by 255, numbers are
-            taken as they are.
+            taken as they are. Numbers should have a usual scale, such as mean 0 and deviation 1.
         y: their labels, `[M]`: whole numbers from 0, or texts, which are numbered in their order and name the labels in results.
         x_test: features of the test examples, shaped as those of `x`.
         y_test: their labels.
@@ -133,14 +136,15 @@ def dataset(
         ValueError: if shapes do not fit, a feature is not finite (the message names its example), or the labels cannot be meant as
             classes.
     """
-    train, shape = _features(x, "x")
-    test, test_shape = _features(x_test, "x_test")
+    train, shape, is_whole = _features(x, "x")
+    test, test_shape, test_is_whole = _features(x_test, "x_test")
     if shape != test_shape or train.dtype != test.dtype:
         given, given_test = np.asarray(_arrays.plain(x, "dataset: x")), np.asarray(_arrays.plain(x_test, "dataset: x_test"))
         raise ValueError(
             f"dataset: x_test is of shape {list(given_test.shape)} and type {given_test.dtype}, but x is of shape {list(given.shape)} and "
             f"type {given.dtype}: needed examples of one shape, bytes (uint8) in both or numbers in both"
         )
+    _tell_of_scale(train, test, is_whole or test_is_whole)
     y, y_test, label_names = _tags.numbered(y, y_test, "y")
     owner, owner_test, owner_names = (owner, owner_test, []) if owner is None else _tags.numbered(owner, owner_test, "owner")
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
@@ -164,12 +168,13 @@ def dataset(
     )
 
 
-def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, int, int]]:
-    """Features `[M, D]` as bytes or f32, and channels, height and width of an example."""
+def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, int, int], bool]:
+    """Features `[M, D]` as bytes or f32, channels, height and width of an example, and whether they are given as whole numbers."""
     array = _arrays.plain(values, f"dataset: {name}")
     shapes = {2: (1, 1, -1), 3: (1, -2, -1), 4: (-3, -2, -1)}
     if array.ndim not in shapes or array.shape[0] == 0:
         raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [M, D], [M, H, W] or [M, C, H, W]")
+    is_whole = array.dtype.kind in "iu"
     channels, height, width = (axis if axis == 1 else array.shape[axis] for axis in shapes[array.ndim])
     if array.dtype != np.uint8:
         if array.dtype.kind not in "biuf":
@@ -179,7 +184,19 @@ def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, in
         wrong = np.flatnonzero(~np.isfinite(flat).all(axis=1))
         if wrong.size > 0:
             raise ValueError(f"dataset: example {wrong[0]} of {name} has a feature that is not finite")
-    return np.ascontiguousarray(array.reshape(len(array), -1)), (channels, height, width)
+    return np.ascontiguousarray(array.reshape(len(array), -1)), (channels, height, width), is_whole
+
+
+def _tell_of_scale(train: NDArray[Any], test: NDArray[Any], are_whole: bool) -> None:
+    """Warns of numbers as features that are larger than those that models usually learn from."""
+    if train.dtype == np.uint8:
+        return
+    least, most = (float(each) for each in (min(train.min(initial=0), test.min(initial=0)), max(train.max(initial=0), test.max(initial=0))))
+    if max(-least, most) > (1 if are_whole else _LARGEST):
+        warn_user(
+            f"dataset: the features of x and x_test are {'whole ' * are_whole}numbers from {least:g} to {most:g}, and are taken as they are: models "
+            "learn best from features of mean 0 and deviation 1. Scale them, or give pixels as bytes (uint8), which are divided by 255"
+        )
 
 
 def _owners(
@@ -247,7 +264,11 @@ def _whole_numbers(values: ArrayLike, examples: int, name: str, most: int) -> ND
     if array.shape != (examples,):
         raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [{examples}]")
     if array.dtype.kind not in "biu":
-        raise ValueError(f"dataset: {name} is of type {array.dtype}, needed whole numbers")
+        learns = "" if array.dtype.kind != "f" or not name.startswith("y") else (
+            ": labels are classes, counted from 0. A regression learns whole numbers alone, by the model "
+            "`{linear: {targets: value}}`: round the values, after scaling them"
+        )
+        raise ValueError(f"dataset: {name} is of type {array.dtype}, needed whole numbers{learns}")
     for found in (array.min(), array.max()):
         if not 0 <= found <= most:
             raise ValueError(f"dataset: {name} holds {found}, needed whole numbers from 0 to {most}")

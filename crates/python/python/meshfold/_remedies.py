@@ -5,6 +5,7 @@ from __future__ import annotations
 #: Of each error, words that it has, and what to write instead.
 _INSTEAD = (
     ("'meshfold.Stack' does not support ufuncs", "arrays go back by `models.set(np.sin(np.asarray(models)))`"),
+    ("'meshfold.Mixing'", "`round.mixing.numpy()` is the matrix of the weights, and `models.mix(round.mixing)` mixes by them"),
     ("'meshfold.Stack' object does not support item assignment", "`models.scatter([3], stack)` overwrites rows, and `models.set(array)` all of them"),
 )
 

@@ -1,8 +1,10 @@
-"""Warns of rounds that change what all runs of a process share: attributes of the method's class, and variables of modules."""
+"""Warns of rounds that change what all runs of a process share: attributes of classes and functions, variables of modules, and defaults."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
+import re
 import types
 import weakref
 from collections.abc import Iterator, Mapping
@@ -55,8 +57,8 @@ def expect_unchanged(method: Method, round: Round) -> None:
         return
     del vars(method)[_WATCH]
     _WATCHED[type(method)] = _RUNS
-    names = " and ".join(f"`{name}`" for name in changed)
-    own = changed[0].rpartition(".")[2]
+    names = " and ".join(changed)
+    own = re.findall(r"`[^`]*?(\w+)`", changed[0])[0]
     _late.say(
         f"the method `{method.name}`: its rounds have changed {names}, which all runs of this process share: the results of a run may depend on "
         "the runs before it and beside it, and a run that is resumed may give others. Keep what rounds change in the method, as an attribute that "
@@ -79,7 +81,8 @@ def _seen(kind: type[Method]) -> dict[str, Seen]:
         telling = Telling(lambda base: (), changed=None)
         telling.told_all([kind], is_strict=False)
         look = _Look(telling)
-        return {name: look.at(value, reads) for name, value, reads in (*_of_class(kind), *_of_code(telling))}
+        named = {f"`{name}`": look.at(value, reads) for name, value, reads in (*_of_class(kind), *_of_code(telling), *_of_classes(telling))}
+        return named | {name: look.at(value, set()) for name, value in _defaults(telling)}
     except Exception:  # Objects of a user's may raise anything where they are read, and others may change them meanwhile.
         return {}
 
@@ -92,7 +95,8 @@ def _of_class(kind: type[Method]) -> Iterator[tuple[str, Any, set[str]]]:
 
 
 def _of_code(telling: Telling) -> Iterator[tuple[str, Any, set[str]]]:
-    """The variables of modules and of functions around that functions read, and the attributes that these read of each."""
+    """The variables of modules and of functions around that functions read, and the attributes that these read of each. Of classes and functions,
+    each attribute by itself."""
     found: dict[str, tuple[Any, set[str]]] = {}
     for function in telling.functions():
         variables = _code.nonlocals_of(function)
@@ -101,9 +105,35 @@ def _of_code(telling: Telling) -> Iterator[tuple[str, Any, set[str]]]:
             rest = chain[1:]
             while isinstance(value, types.ModuleType) and rest and not _libraries.is_of_library(value):
                 value, rest = getattr(value, rest[0], None), rest[1:]
+            while rest and isinstance(value, (type, types.FunctionType)) and not _libraries.is_of_library(value):
+                value, rest = inspect.getattr_static(value, rest[0], None), rest[1:]
             name = ".".join(chain[: len(chain) - len(rest)])
             found.setdefault(name, (value, set()))[1].update(rest[:1])
     yield from ((name, value, reads) for name, (value, reads) in found.items())
+
+
+def _of_classes(telling: Telling) -> Iterator[tuple[str, Any, set[str]]]:
+    """The attributes of classes other than methods that these read of their objects or of themselves."""
+    for kind in telling.classes():
+        if not issubclass(kind, Method):
+            for name in telling.attributes_read(kind):
+                yield f"{kind.__name__}.{name}", inspect.getattr_static(kind, name, None), set()
+
+
+def _defaults(telling: Telling) -> Iterator[tuple[str, Any]]:
+    """The defaults of parameters that functions read."""
+    for function in telling.functions():
+        read = _code.parameters_read(function, _code.tree_of(function))
+        for name, value in _code.defaults_of(function):
+            if name in read:
+                yield f"the default `{name}` of `{function.__qualname__}`", value
+
+
+#: What is code, and holds nothing that rounds change.
+_CODE = (
+    *(type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MemberDescriptorType),
+    *(property, classmethod, staticmethod),
+)
 
 
 class _Look:
@@ -116,7 +146,7 @@ class _Look:
         """What a value is, where the attributes `reads` of it are read."""
         if value is None:
             return None
-        if isinstance(value, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, property)):
+        if isinstance(value, _CODE):
             return "code"
         if depth < _DEPTH and isinstance(value, Mapping) and type(value) in (dict, types.MappingProxyType):
             return {repr(key): self.at(entry, set(), depth + 1) for key, entry in list(value.items())}

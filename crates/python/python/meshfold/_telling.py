@@ -95,6 +95,10 @@ class Telling:
         """The functions of the user's that were met."""
         return [value for value, _, _ in self._met if isinstance(value, types.FunctionType) and not _libraries.is_of_library(value)]
 
+    def classes(self) -> list[type]:
+        """The classes of the user's that were met."""
+        return [value for value, _, _ in self._met if isinstance(value, type) and not _libraries.is_of_library(value)]
+
     def names_whole_modules(self) -> bool:
         """Whether modules of the user's are used as a whole, so that it is not known which of their functions are."""
         return any(isinstance(value, _libraries.Source) for value, _, _ in self._met)
@@ -102,7 +106,9 @@ class Telling:
     def attributes_read(self, kind: type) -> set[str]:
         """The attributes of its objects that functions of a class read, among those whose names the code has."""
         words = self._words | {"__call__", "__next__", "__iter__", "__getitem__", "__len__"}
-        functions = [each for base in kind.__mro__ for name, each in vars(base).items() if name in words and isinstance(each, types.FunctionType)]
+        members = [each for base in kind.__mro__ for name, each in vars(base).items() if name in words]
+        members = [each.__func__ if isinstance(each, (staticmethod, classmethod)) else each for each in members]
+        functions = [each for each in members if isinstance(each, types.FunctionType)]
         return {name for each in functions for name in _code.attributes_read_by(each, _code.tree_of(each))}
 
     def _meet(self, value: Any, is_strict: bool) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from meshfold import _late, _libraries, _states
-from meshfold._meshfold import Stack
+from meshfold._meshfold import Mixing, Stack
 from meshfold._own import Method
 
 #: The attribute of a method in which this module keeps what it saw.
@@ -124,6 +124,9 @@ class _Teller:
             self._number(repr(value))
         elif isinstance(value, Stack):
             self._stack(value)
+        elif isinstance(value, Mixing):
+            # Those of a round are made anew.
+            return
         elif isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
             self._array(value)
         elif not isinstance(value, _CODE):

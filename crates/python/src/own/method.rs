@@ -301,6 +301,7 @@ impl PyMethodState {
                     own.call_method1("start", (object, models, about))
                 }
                 Some(round) => {
+                    round.is_of(models);
                     let rebound = py.import("meshfold._rebound")?;
                     rebound.call_method1("call_round", (object, models, round))
                 }
@@ -310,6 +311,23 @@ impl PyMethodState {
         let called = call();
         (Some(handle), called)
     }
+}
+
+/// Whether two stacks of as many rows have other bits. Some rows at a time are copied to the host.
+fn differ(one: &Stack, other: &Stack) -> Result<bool, AlgorithmError> {
+    const AT_ONCE: usize = 64;
+    if one.rows() != other.rows() {
+        return Ok(false);
+    }
+    let rows: Vec<u32> = (0..one.rows() as u32).collect();
+    for some in rows.chunks(AT_ONCE) {
+        let [one, other] = [one.gather(some)?.to_host(), other.gather(some)?.to_host()];
+        let mut numbers = one.iter().zip(&other);
+        if numbers.any(|(one, other)| one.to_bits() != other.to_bits()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Makes sure that `method` has returned nothing: models are changed in place.
@@ -335,8 +353,16 @@ impl Algorithm for PyMethodState {
             }
         })?;
         self.object = Some(made);
-        let mut models = models.duplicate();
-        self.call(&mut models, "start", None)
+        let mut given = models.duplicate();
+        self.call(&mut given, "start", None)?;
+        if differ(&given, models)? {
+            self.ask(|module, _| {
+                let lost = module.py().import("meshfold._lost_start")?;
+                lost.call_method1("tell_of", (self.class.bind(module.py()),))
+                    .map(drop)
+            })?;
+        }
+        Ok(())
     }
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
@@ -364,6 +390,10 @@ impl Algorithm for PyMethodState {
         }
         self.begun_in.get_or_insert(round.number);
         Ok(())
+    }
+
+    fn trained_aside(&self, round: usize, row: usize) -> Option<String> {
+        self.uses.side_calls.of(round, row)
     }
 
     fn kept(&self) -> &[KeptStack] {

@@ -4,10 +4,11 @@ use meshfold_algorithms::Round;
 use meshfold_engine::Mixing;
 use meshfold_topology::MixingMatrix;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::round::in_progress;
+use super::stack::PyStack;
 
 /// The most weights in an array: 2 GiB.
 const MOST_WEIGHTS: usize = 1 << 28;
@@ -17,7 +18,7 @@ const MOST_WEIGHTS: usize = 1 << 28;
 pub(crate) struct PyMixing(pub(super) Mixing);
 
 /// Edges `[E, 2]` and their weights, `[E]`.
-type EdgesAndWeights<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<f64>>);
+type EdgesAndWeights<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray1<f64>>);
 
 #[pymethods]
 impl PyMixing {
@@ -49,7 +50,7 @@ impl PyMixing {
         let (mut edges, mut weights) = (Vec::new(), Vec::new());
         for row in 0..self.0.rows() {
             for (column, weight) in self.0.row(row) {
-                edges.extend([column, row as u32]);
+                edges.extend([i64::from(column), row as i64]);
                 weights.push(weight);
             }
             if weights.len() > MOST_WEIGHTS {
@@ -62,9 +63,63 @@ impl PyMixing {
         Ok((edges, PyArray1::from_vec(py, weights)))
     }
 
+    /// NumPy takes the weights for the matrix of them.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(PyValueError::new_err(
+                "the matrix of the weights is made anew, so `copy=False` cannot be",
+            ));
+        }
+        let weights = self.numpy(py)?.into_any();
+        match dtype {
+            Some(dtype) => weights.call_method1("astype", (dtype,)),
+            None => Ok(weights),
+        }
+    }
+
+    /// NumPy leaves `array @ mixing` to the weights.
+    #[classattr]
+    #[pyo3(name = "__array_ufunc__")]
+    fn array_ufunc(py: Python<'_>) -> Py<PyAny> {
+        py.None()
+    }
+
+    fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        no_product(other)
+    }
+
+    fn __rmatmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        no_product(other)
+    }
+
+    fn __getitem__(&self, _place: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "mixing weights have no items: `round.mixing.numpy()` is the matrix of them, and `round.mixing.entries()` those other than zero",
+        ))
+    }
+
     fn __repr__(&self) -> String {
         format!("Mixing({} x {})", self.0.rows(), self.0.columns())
     }
+}
+
+fn no_product(other: &Bound<'_, PyAny>) -> PyResult<()> {
+    Err(PyTypeError::new_err(
+        match other.is_instance_of::<PyStack>() {
+            true => {
+                "no product of weights and a stack: `models.mix(round.mixing)` mixes in place, and `models.copy()` keeps what was before"
+            }
+            false => {
+                "no product of weights and an array: `round.mixing.numpy()` is the matrix of them"
+            }
+        },
+    ))
 }
 
 /// The entries of a matrix other than zero, as `meshfold._arrays.entries` gives them.
@@ -96,6 +151,11 @@ pub(super) fn of_one_row(given: &Bound<'_, PyAny>, rows: usize) -> PyResult<Mixi
 pub(super) fn read(given: &Bound<'_, PyAny>, rows: usize) -> PyResult<Mixing> {
     if let Ok(mixing) = given.cast::<PyMixing>() {
         return Ok(mixing.get().0.clone());
+    }
+    if given.is_instance_of::<PyStack>() {
+        return Err(PyTypeError::new_err(
+            "mix: found a stack, needed weights: those of the round, `models.mix(round.mixing)`, or a matrix [R, R]",
+        ));
     }
     let arrays = given.py().import("meshfold._arrays")?;
     let entries: Entries<'_> = arrays

@@ -130,7 +130,7 @@ impl GraphByFunction {
         &self,
         py: Python<'py>,
         nodes: Nodes<'_>,
-    ) -> PyResult<Option<Bound<'py, PyArray2<u64>>>> {
+    ) -> PyResult<Option<Bound<'py, PyArray2<i64>>>> {
         if !self.needs_labels {
             return Ok(None);
         }
@@ -139,7 +139,8 @@ impl GraphByFunction {
                 "the function needs `label_counts`, and nothing says here which examples the nodes hold",
             ));
         }
-        let counts = PyArray1::from_vec(py, nodes.label_counts.concat());
+        let counts = nodes.label_counts.iter().flatten();
+        let counts = PyArray1::from_iter(py, counts.map(|count| *count as i64));
         let classes = nodes.label_counts.first().map_or(0, Vec::len);
         counts.reshape([nodes.count, classes]).map(Some)
     }

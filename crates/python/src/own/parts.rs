@@ -11,6 +11,7 @@ use meshfold_topology::{
     MixingMatrix, Overlay, OverlayChange, OwnOverlay, OwnWeights, TopologyError,
 };
 use numpy::{PyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -87,6 +88,24 @@ impl PyPart {
 
     fn __repr__(&self) -> String {
         format!("<{} {}>", self.kind(), self.name)
+    }
+
+    /// The part itself: it never changes.
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    /// The part itself: it never changes.
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    /// A part cannot leave its process.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(format!(
+            "{self_} cannot be pickled, as for another process: let that process make the part, or give it the path of an experiment's file",
+            self_ = self.__repr__()
+        )))
     }
 
     /// An overlay of `nodes` nodes with `edges`, `[E, 2]`: from sender to receiver if it is `directed`. It may bring `weights`: the rows,
@@ -344,7 +363,8 @@ impl OwnPartition for Dealt {
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
         let seed = rng.next_u64();
         let dealt = gate::attach(|py| -> PyResult<Vec<Vec<u32>>> {
-            let labels = PyArray1::from_slice(py, examples.labels);
+            let labels = examples.labels.iter();
+            let labels = PyArray1::from_iter(py, labels.map(|label| i64::from(*label)));
             let dealt = self.deal.bind(py).call1((labels, examples.classes, seed))?;
             dealt.extract()
         });

@@ -1,7 +1,7 @@
 //! A round as methods in Python see it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use meshfold_algorithms::training::Training;
 use meshfold_algorithms::velocity::{DecayedGradients, decayed_gradients};
@@ -15,10 +15,10 @@ use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
 
 use super::messages::{Ends, Ways};
 use super::mixing::PyMixing;
-use super::row_work::RowRequest;
+use super::row_work::{RowRequest, whole_steps};
 use super::stack::{PyStack, beside, engine};
 use super::uses::Uses;
-use super::{compression, figure, layers, messages, start};
+use super::{compression, figure, layers, messages, number_lists, start};
 
 /// The round in progress on this thread, and how its clients train.
 pub(super) struct Lent<'a> {
@@ -87,6 +87,8 @@ pub(crate) struct PyRound {
     uses: Arc<Uses>,
     /// How many stacks have been quantised: each is rounded by other draws.
     quantized: AtomicU32,
+    /// Where the stack of the clients' models is.
+    models: AtomicUsize,
 }
 
 impl PyRound {
@@ -104,6 +106,9 @@ impl PyRound {
         if round.straggler_context.is_some() {
             uses.stragglers.note();
         }
+        if round.times_steps {
+            uses.times_steps.note();
+        }
         Self {
             settings: Arc::clone(settings),
             has_links: round
@@ -112,6 +117,7 @@ impl PyRound {
             has_server,
             uses: Arc::clone(uses),
             quantized: AtomicU32::new(0),
+            models: AtomicUsize::new(0),
             number: round.number,
             seed: round.seed,
             recorded: round.is_recorded,
@@ -119,6 +125,17 @@ impl PyRound {
             mixing: round.mixing.cloned(),
             alive: round.alive.to_vec(),
         }
+    }
+
+    /// Takes note of the stack of the clients' models.
+    pub(super) fn is_of(&self, models: &Bound<'_, PyStack>) {
+        self.models
+            .store(models.as_ptr() as usize, Ordering::Relaxed);
+    }
+
+    /// Whether `stack` is another one than that of the clients' models.
+    fn is_side(&self, stack: &Bound<'_, PyStack>) -> bool {
+        stack.as_ptr() as usize != self.models.load(Ordering::Relaxed)
     }
 
     /// Calls `use_it` with the round, which must be in progress, without the interpreter's lock.
@@ -147,6 +164,22 @@ impl PyRound {
     }
 }
 
+/// The most examples that one call counts for a client: sums of more might be too many for a count.
+const MOST_EXAMPLES: u64 = 1_000_000_000_000;
+
+/// `numbers` as examples of clients, for `count`.
+fn counted_examples(numbers: &[i128]) -> PyResult<Vec<u64>> {
+    let examples = |(client, number): (usize, &i128)| {
+        let examples = u64::try_from(*number).ok();
+        examples.filter(|examples| *examples <= MOST_EXAMPLES).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "count: `examples` has {number} for client {client}, needed whole numbers from 0 to {MOST_EXAMPLES}"
+            ))
+        })
+    };
+    numbers.iter().enumerate().map(examples).collect()
+}
+
 /// Losses and accuracies, `[R]` each.
 type Scores<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
@@ -170,19 +203,20 @@ impl PyRound {
 
     #[doc = documented!("Round.shard_sizes")]
     #[getter]
-    fn shard_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+    fn shard_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         start::shard_sizes(py, &self.setting)
     }
 
     #[doc = documented!("Round.label_counts")]
     #[getter]
-    fn label_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
+    fn label_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let (counts, classes) = self.with(py, |lent| {
             let learner = lent.round.learner;
             let examples = &learner.splits().train;
             let (labels, classes) = (examples.labels(), examples.classes());
             let counts = learner.partition().label_counts(labels, classes);
-            Ok((counts.concat(), classes))
+            let counts = counts.into_iter().flatten().map(|count| count as i64);
+            Ok((counts.collect(), classes))
         })?;
         PyArray1::from_vec(py, counts).reshape([self.setting.clients, classes])
     }
@@ -198,11 +232,11 @@ impl PyRound {
 
     #[doc = documented!("Round.local_steps")]
     #[getter]
-    fn local_steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    fn local_steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.uses.local.note();
         self.uses.local_steps.note();
         let steps = self.with(py, |mut lent| Ok(lent.round.local_steps(lent.training)))?;
-        Ok(PyArray1::from_vec(py, steps))
+        Ok(PyArray1::from_iter(py, steps.into_iter().map(i64::from)))
     }
 
     #[doc = documented!("Round.mixing")]
@@ -227,12 +261,12 @@ impl PyRound {
 
     #[doc = documented!("Round.edges")]
     #[getter]
-    fn edges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
+    fn edges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         self.note_links();
         let edges = self.with(py, |lent| {
             let overlay = lent.round.overlay.ok_or_else(no_overlay)?;
             let edges = overlay.edges().flat_map(|(from, to)| [from, to]);
-            Ok(edges.collect::<Vec<u32>>())
+            Ok(edges.map(i64::from).collect::<Vec<i64>>())
         })?;
         let count = edges.len() / 2;
         PyArray1::from_vec(py, edges).reshape([count, 2])
@@ -269,16 +303,34 @@ impl PyRound {
     fn train(
         &self,
         py: Python<'_>,
-        models: &Bound<'_, PyStack>,
-        velocity: Option<&Bound<'_, PyStack>>,
-        correction: Option<&Bound<'_, PyStack>>,
-        anchor: Option<&Bound<'_, PyStack>>,
+        models: &Bound<'_, PyAny>,
+        velocity: Option<&Bound<'_, PyAny>>,
+        correction: Option<&Bound<'_, PyAny>>,
+        anchor: Option<&Bound<'_, PyAny>>,
         mu: Option<f32>,
         steps: Option<&Bound<'_, PyAny>>,
         clients: Option<&Bound<'_, PyAny>>,
         layers: Option<&Bound<'_, PyAny>>,
         aside: bool,
     ) -> PyResult<()> {
+        let models = PyStack::argument(models, "train: `models`")?;
+        let named = |stack, name| PyStack::argument(stack, name);
+        let velocity = velocity.map(|stack| named(stack, "train: `velocity`"));
+        let correction = correction.map(|stack| named(stack, "train: `correction`"));
+        let anchor = anchor.map(|stack| named(stack, "train: `anchor`"));
+        let (velocity, correction) = (velocity.transpose()?, correction.transpose()?);
+        let anchor = anchor.transpose()?;
+        if anchor.is_some() && mu.is_none() {
+            return Err(PyValueError::new_err(
+                "train: found `anchor` and no `mu`, needed both: `mu * (w - anchor)` is added to every gradient, so `mu` is the strength of the \
+                 pull, such as 0.1",
+            ));
+        }
+        if let Some(mu) = mu.filter(|mu| !(mu.is_finite() && *mu >= 0.0)) {
+            return Err(PyValueError::new_err(format!(
+                "train: found a `mu` of {mu}, needed a finite number of at least 0"
+            )));
+        }
         if mu.is_some_and(|mu| mu != 0.0) && anchor.is_none() {
             return Err(PyValueError::new_err(
                 "train: found `mu` and no `anchor`, needed both: `mu * (w - anchor)` is added to every gradient, so `anchor` is a stack \
@@ -304,6 +356,7 @@ impl PyRound {
             None => None,
         };
         let changed: Vec<&Bound<'_, PyStack>> = [models].into_iter().chain(velocity).collect();
+        let is_side = self.is_side(models);
         let read = |stack| beside(stack, &changed);
         let correction = correction.map(read).transpose()?;
         let anchor = anchor.map(read).transpose()?;
@@ -317,7 +370,7 @@ impl PyRound {
         if steps.is_none() {
             self.uses.local.note();
         }
-        let (seed, keeps_velocity) = (self.seed, velocity.is_some());
+        let (number, seed, keeps_velocity) = (self.number, self.seed, velocity.is_some());
         self.with(py, move |mut lent| {
             let rows = request.rows(&mut lent.round, lent.training);
             let mut work = lent.round.work(&rows, lent.training);
@@ -335,6 +388,9 @@ impl PyRound {
                 return trained.map_err(engine);
             }
             let velocity = velocity.map_or(Velocity::Fresh, Velocity::Kept);
+            if is_side {
+                lent.uses.side_calls.note(number, "round.train", &rows);
+            }
             let steps = lent.round.learner.train(models, velocity, &work);
             let steps = steps.map_err(engine)?;
             if lent.round.has_deadline() && lent.round.traffic.has_work() {
@@ -354,11 +410,14 @@ impl PyRound {
     fn gradients<'py>(
         &self,
         py: Python<'py>,
-        models: &PyStack,
+        models: &Bound<'py, PyAny>,
         same_batches: bool,
         rows: Option<&Bound<'py, PyAny>>,
         clients: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(PyStack, Bound<'py, PyArray1<f32>>)> {
+        let models = PyStack::argument(models, "gradients: `models`")?;
+        let is_side = self.is_side(models);
+        let models = models.try_borrow()?;
         let models = models.stack()?;
         let request = RowRequest::read(
             "gradients",
@@ -381,6 +440,9 @@ impl PyRound {
                 })?;
             }
             let rows: Vec<RowWork> = request.rows(&mut lent.round, training);
+            if is_side {
+                lent.uses.side_calls.note(number, "round.gradients", &rows);
+            }
             decayed_gradients(models, &mut lent.round, &rows, training)
                 .map_err(|error| PyRuntimeError::new_err(error.to_string()))
         })?;
@@ -388,15 +450,60 @@ impl PyRound {
         Ok((PyStack::of(gradients), PyArray1::from_vec(py, rates)))
     }
 
+    #[doc = documented!("Round.count")]
+    #[pyo3(signature = (steps, *, examples=None))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        steps: &Bound<'_, PyAny>,
+        examples: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let clients = self.setting.clients;
+        let numbers = number_lists::one_or_each(steps, "count: `steps`", clients, "client")?;
+        let mut steps = whole_steps(&numbers, "count", "client")?;
+        for (steps, _) in steps
+            .iter_mut()
+            .zip(&self.alive)
+            .filter(|(_, alive)| !**alive)
+        {
+            *steps = 0;
+        }
+        let examples = examples.map(|examples| {
+            let name = "count: `examples`";
+            let numbers = number_lists::one_or_each(examples, name, clients, "client")?;
+            counted_examples(&numbers)
+        });
+        let examples = examples.transpose()?;
+        let sizes = &self.setting.shard_sizes;
+        self.uses.counts.note();
+        self.with(py, move |lent| {
+            let of_steps = |client: usize| {
+                let batch = lent.training.sgd.batch_on(sizes[client]) as u64;
+                u64::from(steps[client]) * batch
+            };
+            let of_client = |client: usize| match &examples {
+                _ if steps[client] == 0 => 0,
+                Some(examples) => examples[client],
+                None => of_steps(client),
+            };
+            let seen = (0..clients).map(of_client).sum();
+            let all = steps.iter().map(|steps| u64::from(*steps)).sum();
+            lent.round.learner.count_elsewhere(clients, all, seen);
+            lent.round.traffic.compute(steps);
+            Ok(())
+        })
+    }
+
     #[doc = documented!("Round.evaluate")]
     #[pyo3(signature = (models, *, on="train", clients=None))]
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
-        models: &PyStack,
+        models: &Bound<'py, PyAny>,
         on: &str,
         clients: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Scores<'py>> {
+        let models = PyStack::argument(models, "evaluate: `models`")?.try_borrow()?;
         let models = models.stack()?;
         let of_clients;
         let split = match (on, clients) {
@@ -430,7 +537,16 @@ impl PyRound {
                 ));
             }
             let judged = learner.evaluate(models, split, None);
-            judged.map_err(engine)
+            let mut scores = judged.map_err(engine)?;
+            if let Split::LocalTests(clients) = split {
+                let partition = learner.partition();
+                for (score, client) in scores.iter_mut().zip(clients) {
+                    if partition.local_test(*client as usize).is_empty() {
+                        (score.loss, score.accuracy) = (f64::NAN, f64::NAN);
+                    }
+                }
+            }
+            Ok(scores)
         })?;
         let losses = scores.iter().map(|score| score.loss);
         let accuracies = scores.iter().map(|score| score.accuracy);
@@ -445,10 +561,11 @@ impl PyRound {
     fn quantize<'py>(
         &self,
         py: Python<'py>,
-        stack: Bound<'py, PyStack>,
+        stack: &Bound<'py, PyAny>,
         bits: u32,
         norm: &str,
     ) -> PyResult<Bound<'py, PyStack>> {
+        let stack = PyStack::argument(stack, "quantize: `stack`")?;
         let quantise = compression::quantise(bits, norm)?;
         let visit = self.quantized.fetch_add(1, Ordering::Relaxed);
         let mut changed = stack.try_borrow_mut()?;
@@ -462,7 +579,7 @@ impl PyRound {
         } = *self.setting;
         changed.set_message_bytes(Some(quantise.message_bytes(parameters, blocks)));
         drop(changed);
-        Ok(stack)
+        Ok(stack.clone())
     }
 
     #[doc = documented!("Round.send")]
@@ -470,12 +587,15 @@ impl PyRound {
     fn send(
         &self,
         py: Python<'_>,
-        stack: Option<PyRef<'_, PyStack>>,
+        stack: Option<&Bound<'_, PyAny>>,
         bytes: Option<&Bound<'_, PyAny>>,
         edges: Option<&Bound<'_, PyAny>>,
         to: Option<&Bound<'_, PyAny>>,
         from_: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let named = |stack| PyStack::argument(stack, "send: `stack`");
+        let stack = stack.map(named).transpose()?;
+        let stack = stack.map(Bound::try_borrow).transpose()?;
         let clients = self.setting.clients;
         let from = from_;
         let ways = Ends { edges, to, from }.ways(clients, self.has_server)?;

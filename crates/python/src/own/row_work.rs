@@ -18,6 +18,22 @@ pub(super) struct RowRequest {
     chosen: Option<Vec<bool>>,
 }
 
+/// The most local steps that one call may ask for: more are a difference of unsigned numbers that wrapped around.
+const MOST_STEPS: u32 = i32::MAX as u32;
+
+/// `numbers` as local steps, one for each row or client, which is called `each`; `verb` was given them.
+pub(super) fn whole_steps(numbers: &[i128], verb: &str, each: &str) -> PyResult<Vec<u32>> {
+    let steps = |(place, number): (usize, &i128)| {
+        let steps = u32::try_from(*number).ok();
+        steps.filter(|steps| *steps <= MOST_STEPS).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "{verb}: `steps` has {number} for {each} {place}, needed whole numbers from 0 to {MOST_STEPS}"
+            ))
+        })
+    };
+    numbers.iter().enumerate().map(steps).collect()
+}
+
 impl RowRequest {
     /// What `clients` and `steps` ask of `rows` rows. There are `count` clients.
     pub(super) fn read(
@@ -40,13 +56,7 @@ impl RowRequest {
         }
         let steps = steps.map(|steps| {
             let numbers = one_or_each(steps, &format!("{verb}: `steps`"), rows, "row")?;
-            let steps = numbers.iter().map(|number| u32::try_from(*number));
-            steps.collect::<Result<Vec<u32>, _>>().map_err(|_| {
-                PyValueError::new_err(format!(
-                    "{verb}: `steps` has a number below 0 or above {}",
-                    u32::MAX
-                ))
-            })
+            whole_steps(&numbers, verb, "row")
         });
         Ok(Self {
             clients,

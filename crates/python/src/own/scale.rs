@@ -3,13 +3,30 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use super::stack::PyStack;
+
 /// A number for all rows, or one for each.
 #[derive(FromPyObject)]
-pub(super) enum Scale<'py> {
+enum Scale<'py> {
     One(f32),
     Each(Vec<f32>),
     #[pyo3(transparent)]
     Other(Bound<'py, PyAny>),
+}
+
+/// What each of `rows` rows is multiplied by where a call was `given` a number for all or one for each, changed by `change`.
+pub(super) fn of_rows(
+    given: &Bound<'_, PyAny>,
+    rows: usize,
+    change: impl Fn(f32) -> f32,
+) -> PyResult<Vec<f32>> {
+    if given.is_instance_of::<PyStack>() {
+        return Err(PyTypeError::new_err(format!(
+            "found a stack, needed a number, or one for each of {rows} rows: products of stacks number by number are arrays, \
+             `models.set(np.asarray(models) * np.asarray(other))`"
+        )));
+    }
+    given.extract::<Scale<'_>>()?.of_rows(rows, change)
 }
 
 impl Scale<'_> {
@@ -27,7 +44,7 @@ impl Scale<'_> {
     }
 
     /// One number for each of `rows`, changed by `change`.
-    pub(super) fn of_rows(self, rows: usize, change: impl Fn(f32) -> f32) -> PyResult<Vec<f32>> {
+    fn of_rows(self, rows: usize, change: impl Fn(f32) -> f32) -> PyResult<Vec<f32>> {
         let scales = self.each(rows, change)?;
         match scales.iter().position(|scale| !scale.is_finite()) {
             None => Ok(scales),
@@ -38,7 +55,7 @@ impl Scale<'_> {
         }
     }
 
-    pub(super) fn each(self, rows: usize, change: impl Fn(f32) -> f32) -> PyResult<Vec<f32>> {
+    fn each(self, rows: usize, change: impl Fn(f32) -> f32) -> PyResult<Vec<f32>> {
         match self.read()? {
             Self::One(scale) => Ok(vec![change(scale); rows]),
             Self::Each(scales) if scales.len() == rows => {

@@ -4,12 +4,11 @@ use meshfold_engine::{EngineError, Stack};
 use numpy::{PyArray1, PyArrayDyn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 use super::round::in_progress;
 use super::row_edges::{self, RowEdges};
-use super::scale::Scale;
-use super::{mixing, number_lists, views, writes};
+use super::{mixing, number_lists, scale, views, writes};
 
 #[doc = documented!("Stack")]
 #[pyclass(name = "Stack", module = "meshfold")]
@@ -72,6 +71,25 @@ impl PyStack {
         self.message_bytes = bytes;
     }
 
+    /// The stack that a call was `given` as its argument `name`, such as `` train: `correction` ``.
+    pub(super) fn argument<'a, 'py>(
+        given: &'a Bound<'py, PyAny>,
+        name: &str,
+    ) -> PyResult<&'a Bound<'py, Self>> {
+        given.cast::<Self>().map_err(|_| {
+            let of_array = match is_array(given) {
+                true => {
+                    ": `stack = models.zeros_like()` and `stack.set(array)` make one of an array"
+                }
+                false => "",
+            };
+            PyTypeError::new_err(format!(
+                "{name} is {}, needed a stack, such as `models.copy()`{of_array}",
+                found(given)
+            ))
+        })
+    }
+
     /// What is added to `slf`: a stack, or an array `[R, P]` of numbers.
     fn operand<'py>(
         slf: &Bound<'py, Self>,
@@ -79,6 +97,15 @@ impl PyStack {
     ) -> PyResult<Bound<'py, Self>> {
         if let Ok(stack) = other.cast::<Self>() {
             return Ok(stack.clone());
+        }
+        if other.len().is_err()
+            && let Ok(number) = other.extract::<f64>()
+        {
+            let (rows, parameters) = slf.try_borrow()?.shape()?;
+            return Err(PyTypeError::new_err(format!(
+                "found the number {number}, needed a stack or an array [{rows}, {parameters}]: `models.set(np.asarray(models) + {number})` adds a \
+                 number to each parameter"
+            )));
         }
         let py = slf.py();
         let mut stack = slf.try_borrow()?.zeros_like(py)?;
@@ -139,10 +166,22 @@ impl PyStack {
         }
     }
 
-    fn scale(&mut self, py: Python<'_>, scales: &[f32]) -> PyResult<()> {
+    /// Multiplies the rows of `slf` by what `by` and `change` make.
+    fn scale(
+        slf: &Bound<'_, Self>,
+        by: &Bound<'_, PyAny>,
+        change: impl Fn(f32) -> f32,
+    ) -> PyResult<()> {
+        // Before the stack is lent: `by` may read it.
+        let scales = scale::of_rows(by, slf.try_borrow()?.rows()?, change)?;
+        let (py, mut changed) = (slf.py(), slf.try_borrow_mut()?);
         // What is zero stays zero: a message stays as large as it was.
-        let stack = self.stack.as_mut().ok_or_else(closed)?;
-        py.detach(|| stack.scale_rows(scales).map_err(engine))
+        let stack = changed.stack.as_mut().ok_or_else(closed)?;
+        py.detach(|| stack.scale_rows(&scales).map_err(engine))
+    }
+
+    fn rows(&self) -> PyResult<usize> {
+        Ok(self.stack()?.rows())
     }
 
     /// The stack, and the `edges` that `verb` was given, from its rows to `rows` new ones; to as many if absent.
@@ -174,6 +213,23 @@ pub(super) fn beside<'py>(
     let (py, stack) = (stack.py(), found.stack()?);
     let copy = PyStack::of(py.detach(|| stack.duplicate()));
     Ok(Bound::new(py, copy)?.try_borrow()?)
+}
+
+/// Whether `given` is an array of whatever library, or a list.
+fn is_array(given: &Bound<'_, PyAny>) -> bool {
+    given.hasattr("shape").unwrap_or(false) || given.is_instance_of::<PyList>()
+}
+
+/// What `given` is, in words.
+pub(super) fn found(given: &Bound<'_, PyAny>) -> String {
+    let shape = given.getattr("shape");
+    match shape.and_then(|shape| shape.extract::<Vec<usize>>()) {
+        Ok(shape) => format!("an array of shape {shape:?}"),
+        Err(_) => match given.get_type().name() {
+            Ok(name) => format!("of type {name}"),
+            Err(_) => "something else".to_owned(),
+        },
+    }
 }
 
 fn closed() -> PyErr {
@@ -254,17 +310,17 @@ impl PyStack {
         py.None()
     }
 
-    fn __mul__(&self, py: Python<'_>, scale: Scale<'_>) -> PyResult<Self> {
-        let scales = scale.of_rows(self.stack()?.rows(), |scale| scale)?;
+    fn __mul__(&self, py: Python<'_>, by: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let scales = scale::of_rows(by, self.rows()?, |scale| scale)?;
         self.scaled(py, &scales)
     }
 
-    fn __rmul__(&self, py: Python<'_>, scale: Scale<'_>) -> PyResult<Self> {
-        self.__mul__(py, scale)
+    fn __rmul__(&self, py: Python<'_>, by: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.__mul__(py, by)
     }
 
-    fn __truediv__(&self, py: Python<'_>, scale: Scale<'_>) -> PyResult<Self> {
-        let scales = scale.of_rows(self.stack()?.rows(), f32::recip)?;
+    fn __truediv__(&self, py: Python<'_>, by: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let scales = scale::of_rows(by, self.rows()?, f32::recip)?;
         self.scaled(py, &scales)
     }
 
@@ -272,37 +328,37 @@ impl PyStack {
         self.scaled(py, &self.ones(-1.0)?)
     }
 
-    fn __imul__(&mut self, py: Python<'_>, scale: Scale<'_>) -> PyResult<()> {
-        let scales = scale.of_rows(self.stack()?.rows(), |scale| scale)?;
-        self.scale(py, &scales)
+    fn __imul__(slf: &Bound<'_, Self>, by: &Bound<'_, PyAny>) -> PyResult<()> {
+        Self::scale(slf, by, |scale| scale)
     }
 
-    fn __itruediv__(&mut self, py: Python<'_>, scale: Scale<'_>) -> PyResult<()> {
-        let scales = scale.of_rows(self.stack()?.rows(), f32::recip)?;
-        self.scale(py, &scales)
+    fn __itruediv__(slf: &Bound<'_, Self>, by: &Bound<'_, PyAny>) -> PyResult<()> {
+        Self::scale(slf, by, f32::recip)
     }
 
     #[doc = documented!("Stack.add_scaled")]
-    #[pyo3(signature = (other, scale=Scale::One(1.0)), text_signature = "($self, other, scale=1.0)")]
+    #[pyo3(signature = (other, scale=None), text_signature = "($self, other, scale=1.0)")]
     fn add_scaled<'py>(
         slf: Bound<'py, Self>,
-        other: &Bound<'py, Self>,
-        scale: Scale<'_>,
+        other: &Bound<'py, PyAny>,
+        scale: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        let rows = slf.try_borrow()?.stack()?.rows();
-        let scales = scale.of_rows(rows, |scale| scale)?;
+        let other = Self::argument(other, "add_scaled: `other`")?;
+        let scales = match scale {
+            Some(scale) => scale::of_rows(scale, slf.try_borrow()?.rows()?, |scale| scale)?,
+            None => slf.try_borrow()?.ones(1.0)?,
+        };
         Self::add(&slf, other, &scales)?;
         Ok(slf)
     }
 
     #[doc = documented!("Stack.mix")]
-    fn mix<'py>(
-        mut slf: PyRefMut<'py, Self>,
-        mixing: &Bound<'py, PyAny>,
-    ) -> PyResult<PyRefMut<'py, Self>> {
-        let weights = mixing::read(mixing, slf.stack()?.rows())?;
-        let (py, stack) = (slf.py(), slf.stack_mut()?);
+    fn mix<'py>(slf: Bound<'py, Self>, mixing: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
+        let weights = mixing::read(mixing, slf.try_borrow()?.rows()?)?;
+        let (py, mut changed) = (slf.py(), slf.try_borrow_mut()?);
+        let stack = changed.stack_mut()?;
         py.detach(|| stack.mix(&weights).map_err(engine))?;
+        drop(changed);
         in_progress(|lent| {
             let overlay = lent.round.overlay;
             if overlay.is_some_and(|overlay| overlay.edge_count() > 0) {
@@ -353,8 +409,9 @@ impl PyStack {
     fn scatter<'py>(
         slf: &Bound<'py, Self>,
         rows: &Bound<'py, PyAny>,
-        source: &Bound<'py, Self>,
+        source: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
+        let source = Self::argument(source, "scatter: `source`")?;
         let rows = number_lists::rows(rows, "scatter: `rows`")?;
         let count = source.try_borrow()?.stack()?.rows();
         if rows.len() != count {
@@ -448,10 +505,12 @@ impl PyStack {
         &self,
         py: Python<'py>,
         pairs: &Bound<'py, PyAny>,
-        other: Option<&Self>,
+        other: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let stack = self.stack()?;
-        let other = other.unwrap_or(self).stack()?;
+        let other = other.map(|other| Self::argument(other, "distances: `other`"));
+        let other = other.transpose()?.map(Bound::try_borrow).transpose()?;
+        let other = other.as_deref().unwrap_or(self).stack()?;
         let counts = (stack.rows(), other.rows());
         let pairs = row_edges::pairs(pairs, "distances: `pairs`", counts)?;
         let squares = py.detach(|| stack.squared_pair_distances(other, &pairs));
@@ -524,11 +583,16 @@ impl PyStack {
             }
             return Self::overwrite(slf, &(0..rows as u32).collect::<Vec<u32>>(), other);
         }
-        let mut changed = slf.try_borrow_mut()?;
-        let stack = changed.stack_mut()?;
+        // Before the stack is lent: what it is given may read it.
         match values.cast::<PyDict>() {
-            Ok(layers) => writes::layers(py, stack, layers),
-            Err(_) => writes::rows(py, stack, values, "set"),
+            Ok(layers) => {
+                let layers = writes::arrays(layers)?;
+                writes::layers(py, slf.try_borrow_mut()?.stack_mut()?, &layers)
+            }
+            Err(_) => {
+                let array = writes::array(values, "set: the array")?;
+                writes::rows(py, slf.try_borrow_mut()?.stack_mut()?, &array, "set")
+            }
         }
     }
 

@@ -25,9 +25,9 @@ impl PyStart {
 }
 
 /// Examples of each client, `[N]`.
-pub(super) fn shard_sizes<'py>(py: Python<'py>, setting: &Setting) -> Bound<'py, PyArray1<u64>> {
+pub(super) fn shard_sizes<'py>(py: Python<'py>, setting: &Setting) -> Bound<'py, PyArray1<i64>> {
     let sizes = setting.shard_sizes.iter();
-    PyArray1::from_iter(py, sizes.map(|size| *size as u64))
+    PyArray1::from_iter(py, sizes.map(|size| *size as i64))
 }
 
 /// The keys `settings`, as a dict.
@@ -57,7 +57,7 @@ impl PyStart {
 
     #[doc = documented!("Start.shard_sizes")]
     #[getter]
-    fn shard_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+    fn shard_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         shard_sizes(py, &self.setting)
     }
 

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use meshfold_algorithms::training::{Local, Training};
 
+use super::side_calls::SideCalls;
+
 /// Whether a method has made use of something in any round of a run.
 #[derive(Debug, Default)]
 pub(super) struct Use(AtomicBool);
@@ -55,6 +57,12 @@ pub(super) struct Uses {
     pub(super) server: Use,
     /// `round.send`.
     pub(super) send: Use,
+    /// `round.count`.
+    pub(super) counts: Use,
+    /// Not the method but its rounds: local steps that take simulated time.
+    pub(super) times_steps: Use,
+    /// `round.train` and `round.gradients` of other stacks than that of the models.
+    pub(super) side_calls: SideCalls,
 }
 
 impl Uses {
@@ -62,6 +70,7 @@ impl Uses {
     pub(super) fn warnings(&self, method: &str, training: &Training) -> Vec<String> {
         let all = [
             self.unused_keys(method, training),
+            self.idle(method, training),
             self.idle_momentum(method, training),
             self.uncounted(method),
             self.one_way(method),
@@ -73,13 +82,10 @@ impl Uses {
     }
 
     fn unused_keys(&self, method: &str, training: &Training) -> Option<String> {
-        let works = self.gradients.is_noted() || self.train.is_noted();
-        if !works || self.settings.is_noted() {
+        if !self.works() || self.settings.is_noted() {
             return None;
         }
-        // One epoch is what a method has that says nothing of it.
-        let is_usual = matches!(training.local, Local::Steps(1) | Local::Epochs(1));
-        let local = (!is_usual && !self.local.is_noted()).then_some("algorithm.own.local");
+        let local = self.unused_local(training);
         let sgd = &training.sgd;
         let momentum = [
             (sgd.momentum != 0.0, "algorithm.own.momentum"),
@@ -100,6 +106,55 @@ impl Uses {
             let keys = keys.join(" and ");
             format!("{keys} {verb} not used: the method `{method}` {why}")
         })
+    }
+
+    /// Whether Meshfold makes local steps for it.
+    fn works(&self) -> bool {
+        self.gradients.is_noted() || self.train.is_noted()
+    }
+
+    /// The key `local`, if it is set and has no effect.
+    fn unused_local(&self, training: &Training) -> Option<&'static str> {
+        // One epoch is what a method has that says nothing of it.
+        let is_usual = matches!(training.local, Local::Steps(1) | Local::Epochs(1));
+        (!is_usual && !self.local.is_noted()).then_some("algorithm.own.local")
+    }
+
+    /// What has no effect for a method without local steps of Meshfold's.
+    fn idle(&self, method: &str, training: &Training) -> Option<String> {
+        if self.works() || self.settings.is_noted() {
+            return None;
+        }
+        let sgd = &training.sgd;
+        let set = [
+            (sgd.momentum != 0.0, "algorithm.own.momentum"),
+            (sgd.nesterov, "algorithm.own.nesterov"),
+            (sgd.weight_decay != 0.0, "algorithm.own.weight_decay"),
+            (sgd.clip_norm.is_some(), "algorithm.own.clip_norm"),
+        ];
+        let set = set
+            .into_iter()
+            .filter_map(|(is_set, key)| is_set.then_some(key));
+        let keys: Vec<&str> = self.unused_local(training).into_iter().chain(set).collect();
+        let is_uncounted = !self.counts.is_noted();
+        if keys.is_empty() && !(is_uncounted && self.times_steps.is_noted()) {
+            return None;
+        }
+        let have = if keys.len() == 1 { "has" } else { "have" };
+        let keys = match keys.is_empty() {
+            true => String::new(),
+            false => format!(". {} {have} no effect", keys.join(" and ")),
+        };
+        let count = match is_uncounted {
+            true => {
+                ". It counts no local steps and no examples, and its work takes no simulated time: count the steps that it makes itself by \
+                 round.count(steps=...), or call round.count(steps=0) if it makes none"
+            }
+            false => "",
+        };
+        Some(format!(
+            "the method `{method}` calls neither round.train nor round.gradients{keys}{count}"
+        ))
     }
 
     fn idle_momentum(&self, method: &str, training: &Training) -> Option<String> {

@@ -10,6 +10,22 @@ use pyo3::types::{PyDict, PyTuple};
 use super::layers;
 use super::stack::engine;
 
+/// `value` as an array of NumPy's, which `meshfold._arrays` knows by `name`.
+pub(super) fn array<'py>(value: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let arrays = value.py().import("meshfold._arrays")?;
+    arrays.call_method1("plain", (value, name))
+}
+
+/// `layers` with arrays of NumPy's, by their names.
+pub(super) fn arrays<'py>(layers: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+    let made = PyDict::new(layers.py());
+    for (name, value) in layers {
+        let value = array(&value, &format!("set: the layer `{name}`"))?;
+        made.set_item(name, value)?;
+    }
+    Ok(made)
+}
+
 /// Overwrites all rows of `stack` with `values`, `[R, P]`, or `[R, P_pad]`, whose padding is left out. Errors name `verb`.
 pub(super) fn rows(
     py: Python<'_>,

@@ -338,6 +338,7 @@ impl MethodRun {
             straggler_context: self.scene.straggler_context(number),
             seed: SEED,
             is_recorded: true,
+            times_steps: false,
             traffic: &mut traffic,
             figures: &mut OwnFigures::new(self.stack.rows()),
         };

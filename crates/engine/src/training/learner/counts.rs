@@ -57,6 +57,16 @@ impl Learner {
         })
     }
 
+    /// Counts local steps that were made elsewhere on `rows` rows, and the examples that they saw: models and losses stay as they are.
+    pub fn count_elsewhere(&mut self, rows: usize, steps: u64, examples: u64) {
+        self.local_steps += steps;
+        self.examples_seen += examples;
+        // A state with steps has rows.
+        let known = self.passes.len().max(rows);
+        self.passes.resize_with(known, ShardPass::default);
+        self.tallies.resize_with(known, RowTally::default);
+    }
+
     /// Adds the work to the counts; returns the steps of each row.
     pub(super) fn count(&mut self, work: &LocalWork<'_>) -> Vec<u32> {
         let steps = |row| self.steps_of(row, work.sgd);

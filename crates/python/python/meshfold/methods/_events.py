@@ -346,7 +346,7 @@ def local_steps(round: mf.Round) -> NDArray[np.int64]:
     return np.asarray(count * np.maximum(1, batches))
 
 
-def links(round: mf.Round) -> NDArray[np.uint32]:
+def links(round: mf.Round) -> NDArray[np.int64]:
     """The links of the round between clients that take part, `[E, 2]`."""
     return round.edges[round.alive[round.edges].all(axis=1)]
 

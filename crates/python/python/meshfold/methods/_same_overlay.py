@@ -98,7 +98,7 @@ class KeepsLinks:
 
 
 #: The edges of a round, `[E, 2]`, and who takes part, `[N]`.
-_Links = tuple[NDArray[np.uint32], NDArray[np.bool_]]
+_Links = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 
 def _has_changed(before: _Links, now: _Links) -> bool:

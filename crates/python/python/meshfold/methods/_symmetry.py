@@ -33,7 +33,7 @@ class NeedsSymmetry:
         self._meshfold_symmetric = (edges, weights)
 
 
-def _unlike(edges: NDArray[np.uint32], weights: NDArray[np.float64], clients: int) -> tuple[int, int, float, float] | None:
+def _unlike(edges: NDArray[np.int64], weights: NDArray[np.float64], clients: int) -> tuple[int, int, float, float] | None:
     """Sender and receiver of a weight that is not that of the way back, and both weights; None if there is none."""
     senders, receivers = edges.astype(np.int64).T
     places = receivers * clients + senders
