@@ -137,7 +137,8 @@ def plan(
 
     The table has a row for each run: its id, the settings that the sweep varies, `rounds`, `clients`, `rows`, `parameters`,
     `memory_bytes`, `local_steps_per_round`, `bytes_per_round`, `multiply_adds` and `lambda`. `multiply_adds` is a rough count for all
-    rounds, with the judging of the models. What `run` would warn of is warned of.
+    rounds, with the judging of the models. Messages outside the overlay, such as those of `epidemic_learning`, are not in `bytes_per_round`:
+    docs/published.md says of which methods a plan does not tell everything. What `run` would warn of is warned of.
 
     Args:
         experiment: as for `run`.
