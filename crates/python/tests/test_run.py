@@ -115,6 +115,35 @@ def test_a_failed_run_keeps_no_other_from_its_end(experiment: Experiment) -> Non
     assert len(finished) == 3
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+def test_an_interruption_says_how_the_runs_go_on(experiment: Experiment) -> None:
+    def press(run: mf.RunInfo, record: dict[str, Any]) -> None:
+        if record["round"] == 3:
+            raise KeyboardInterrupt
+
+    experiment.update(sweep=None, rounds=50_000, evaluate={"every": 3})
+    with pytest.raises(KeyboardInterrupt) as raised:
+        mf.run(experiment, callbacks=[press])
+    assert getattr(raised.value, "__notes__") == ["small: interrupted; the same call starts it again, as `checkpoint` is not set"]
+    kept = {**experiment, "checkpoint": {"every": 100}, "sweep": {"grid": {"seed": [1, 2, 3]}}}
+    with pytest.raises(KeyboardInterrupt) as raised:
+        mf.run(kept, callbacks=[press], at_once=1)
+    (note,) = getattr(raised.value, "__notes__")
+    before, _, after = note.rpartition(" ")
+    assert before == "seed=1: interrupted; the same call resumes it after round"
+    # It is the round from which it goes on.
+    started: list[int | None] = []
+
+    class Starts(mf.callbacks.Callback):
+        def on_start(self, run: mf.RunInfo) -> None:
+            started.append(run.resumed_from)
+            raise Halt
+
+    with pytest.raises(Halt):
+        mf.run(kept, callbacks=[Starts()], at_once=1)
+    assert started == [int(after)]
+
+
 LONG = """
 import signal
 import meshfold as mf
@@ -127,8 +156,8 @@ experiment = {
 }
 try:
     mf.run(experiment, cpu="portable", progress=False, on_record=lambda run, record: print(record["round"], flush=True))
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
+except KeyboardInterrupt as interruption:
+    print("interrupted", *getattr(interruption, "__notes__", ()), flush=True)
 """
 
 
@@ -153,6 +182,9 @@ def test_an_interrupted_run_goes_on_to_the_same_bits() -> None:
     assert killed.stdout is not None
     first = killed.stdout.readline()
     assert int(first) > 1000, "it goes on from its checkpoint"
+    if sys.version_info >= (3, 11):
+        after = int(rest.rpartition("long: interrupted; the same call resumes it after round ")[2])
+        assert int(first) - 500 <= after < int(first)
     killed.kill()
     killed.wait()
     rest = long_run(6000).communicate()[0]

@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from meshfold import _late, _meshfold, _own
+from meshfold import _interruption, _late, _meshfold, _own
 from meshfold._errors import MeshfoldError, MeshfoldWarning, RunFailed
 from meshfold._meshfold import Table
 from meshfold._parts import Collector
@@ -62,7 +62,7 @@ def run(
 
     Runs that Python or the program has already finished are skipped. Runs that were interrupted continue from their checkpoint.
     Ctrl-C ends the runs after the current round, with a checkpoint if the experiment keeps any, and raises `KeyboardInterrupt`;
-    the same call continues them.
+    the same call continues them. From Python 3.11 on, notes of the exception say after which rounds.
 
     Args:
         experiment: a YAML file, or a dict of the same structure. In a dict, and in `set`, you may use a networkx graph, or what
@@ -114,6 +114,9 @@ def run(
     try:
         with _late.heard():
             unwritten = _meshfold.run(request, session.planned, session.happened)
+    except KeyboardInterrupt as interruption:
+        session.interrupted(interruption)
+        raise
     finally:
         session.close()
     runs = session.result()
@@ -137,7 +140,8 @@ def plan(
 
     The table has a row for each run: its id, the settings that the sweep varies, `rounds`, `clients`, `rows`, `parameters`,
     `memory_bytes`, `local_steps_per_round`, `bytes_per_round`, `multiply_adds` and `lambda`. `multiply_adds` is a rough count for all
-    rounds, with the judging of the models. What `run` would warn of is warned of.
+    rounds, with the judging of the models. Messages outside the overlay, such as those of `epidemic_learning`, are not in `bytes_per_round`:
+    docs/published.md says of which methods a plan does not tell everything. What `run` would warn of is warned of.
 
     Args:
         experiment: as for `run`.
@@ -293,6 +297,9 @@ class _Session:
             # While the call goes on, only `run.stop()` interrupts a run, and then it is to do no more.
             self._progress.ended(run, ending == "failed" or (ending == "interrupted" and self._callbacks.is_stopping))
         self._callbacks.call("on_end", ended)
+
+    def interrupted(self, interruption: KeyboardInterrupt) -> None:
+        _interruption.tell_of(interruption, self._runs)
 
     def close(self) -> None:
         if self._progress is not None:

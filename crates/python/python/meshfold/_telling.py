@@ -9,6 +9,7 @@ import enum
 import hashlib
 import inspect
 import types
+import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path, PurePath
 from typing import Any
@@ -76,6 +77,14 @@ class Telling:
         except Exception:
             return None
         return telling
+
+    @classmethod
+    def of_new_class(cls, kind: type, known: weakref.WeakSet[type]) -> Telling | None:
+        """The same of a class that is not yet `known`, which it then is; None of one that is."""
+        if kind in known:
+            return None
+        known.add(kind)
+        return cls.of_class(kind)
 
     def told_all(self, roots: Iterable[Any], is_strict: bool) -> list[Any]:
         told = [self._told(root, is_strict) for root in roots]

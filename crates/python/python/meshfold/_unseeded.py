@@ -23,10 +23,7 @@ _NAMES = frozenset((("default_rng",), ("RandomState",), ("random", "default_rng"
 
 def tell_of(kind: type, name: str) -> None:
     """Warns, once for a class, of such calls in the code of the method `name`."""
-    if kind in _TOLD:
-        return
-    _TOLD.add(kind)
-    telling = Telling.of_class(kind)
+    telling = Telling.of_new_class(kind, _TOLD)
     if telling is None:
         return
     calls = {call: None for function in telling.functions() for call in _calls(function)}

@@ -21,10 +21,7 @@ _SENDS = frozenset(("send", "mix", "mixing", "edges", "getattr"))
 
 def tell_of(kind: type, name: str) -> None:
     """Warns, once for a class, if so does the method `name`, which has an overlay."""
-    if kind in _TOLD:
-        return
-    _TOLD.add(kind)
-    telling = Telling.of_class(kind)
+    telling = Telling.of_new_class(kind, _TOLD)
     if telling is None:
         return
     if telling.names_whole_modules() or any(_libraries.is_of_library(base) for base in kind.__mro__ if base.__module__ not in BASES):

@@ -86,7 +86,10 @@ def _about(inbox: Inbox, by: Attackers, lying: NDArray[np.bool_]) -> mf.Stack:
     deviations = inbox.models.deviations(edges)
     if by.attack == "alie":
         return mean.add_scaled(deviations, -by.strength)
-    return mean.add_scaled(deviations, -by.strength * _farthest(by.attack, inbox.models, edges, mean, deviations))
+    with np.errstate(invalid="ignore"):
+        farthest = _farthest(by.attack, inbox.models, edges, mean, deviations)
+    # Where models diverge, distances overflow. The run ends once it judges the models.
+    return mean.add_scaled(deviations, -by.strength * np.where(np.isfinite(farthest), farthest, 0))
 
 
 def _farthest(attack: Attack, models: mf.Stack, edges: Indices, mean: mf.Stack, deviations: mf.Stack) -> Numbers:

@@ -147,6 +147,11 @@ class Versions:
         # Fragments lie side by side, so that each is a slice.
         order = np.concatenate(self.fragments)
         found = np.take(rows.gather(sources).numpy(), order, axis=1)
+        diverged = np.flatnonzero(~np.isfinite(found).all(axis=1))
+        if len(diverged) > 0:
+            # An array of such numbers is refused. With such a row the run ends by the error of all methods whose models diverge.
+            rows.scatter(list(due), rows.gather([sources[diverged[0]]] * len(due)))
+            return
         made = np.empty((len(due), len(order)), np.float32)
         last = 0
         for fragment, columns in enumerate(self.fragments):

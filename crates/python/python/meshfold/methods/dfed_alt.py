@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import meshfold as mf
 from meshfold.methods import _private_layers
+from meshfold.methods._divergence import has_diverged
 from meshfold.methods._effects import expect_effect
 
 
@@ -47,6 +48,8 @@ class DfedAlt(mf.Method):
         else:
             round.train(models, layers=blocks.private, steps=self.private_steps)
             round.train(models, layers=blocks.shared)
+        if has_diverged(models):
+            return
         round.send(bytes=blocks.bytes)
         kept = {name: layer for name, layer in models.by_layer().items() if name in blocks.private}
         models.mix(round.mixing)

@@ -6,6 +6,7 @@ import numpy as np
 
 import meshfold as mf
 from meshfold.methods import _private_layers
+from meshfold.methods._divergence import has_diverged
 from meshfold.methods._effects import expect_effect
 
 
@@ -49,6 +50,8 @@ class DfedSalt(mf.Method):
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         blocks = _private_layers.blocks(self.private, models)
         round.train(models, layers=blocks.private, steps=self.private_steps)
+        if has_diverged(models):
+            return
         kept = {name: layer for name, layer in models.by_layer().items() if name in blocks.private}
         self._train_shared(models, round, still={name: np.zeros_like(layer) for name, layer in kept.items()})
         round.send(bytes=blocks.bytes)

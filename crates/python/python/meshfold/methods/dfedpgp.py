@@ -6,6 +6,7 @@ import numpy as np
 
 import meshfold as mf
 from meshfold.methods import _private_layers
+from meshfold.methods._divergence import has_diverged
 from meshfold.methods._effects import expect_effect
 
 
@@ -55,6 +56,8 @@ class DFedPgp(mf.Method):
         if blocks.private:
             round.train(models, layers=blocks.private, steps=self.private_steps)
         round.train(models, layers=blocks.shared)
+        if has_diverged(models):
+            return
         kept = {name: layer for name, layer in models.by_layer().items() if name in blocks.private}
         models.add_scaled(before, self.omega - 1)
         links = np.eye(round.clients)

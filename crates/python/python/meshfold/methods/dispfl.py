@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import meshfold as mf
+from meshfold.methods._divergence import has_diverged
 
 Masks = NDArray[np.bool_]
 
@@ -65,12 +66,15 @@ class DisPfl(mf.Method):
                     mask[part.start + draws.choice(part.stop - part.start, counts[name], replace=False)] = True
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
-        self._average(models, round)
+        if not has_diverged(models):
+            self._average(models, round)
         velocity = models.zeros_like()
         steps = round.local_steps
         kept = (self.masks | ~round.alive[:, None]).astype(np.float32)
         for step in range(steps.max()):
             round.train(models, velocity=velocity, steps=(step < steps).astype(int))
+            if has_diverged(models):
+                return
             models.set(models.numpy() * kept)
         share = self.prune / 2 * (1 + math.cos(math.pi * round.number / round.rounds))
         if share > 0:

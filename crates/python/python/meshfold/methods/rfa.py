@@ -47,6 +47,10 @@ class Rfa(RobustAveraging, mf.Method):
         median = inbox.sums(inbox.weights, inbox.own_weights)
         for _ in range(self.weiszfeld_steps):
             factors = weights / np.maximum(self.nu, inbox.sent.distances(edges, median))
-            shares = factors / np.bincount(clients, factors, minlength=len(inbox.models))[clients]
+            total = np.bincount(clients, factors, minlength=len(inbox.models))
+            # Where models diverge, distances are NaN, or infinite all around a client. The run ends once it judges the models.
+            if not (total > 0).all():
+                return median
+            shares = factors / total[clients]
             median = inbox.sent.weighted_sums(edges, shares, rows=len(inbox.models))
         return median

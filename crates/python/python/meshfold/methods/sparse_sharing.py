@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
+from meshfold.methods._divergence import has_diverged
 
 
 class SparseSharing(mf.Method):
@@ -30,6 +31,8 @@ class SparseSharing(mf.Method):
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         round.train(models)
+        if has_diverged(models):
+            return
         draws = np.random.default_rng([round.seed, round.number])
         rows, parameters = models.shape
         masks = np.empty((rows, parameters), dtype=bool)
