@@ -100,9 +100,13 @@ class Method:
                 _REPLACED[cls] = before
             METHODS[cls.name] = cls
 
-    def check(self) -> None:
+    def check(self, *settings: Any, **_: Any) -> None:
         """Checks the keys, each an attribute by its name, before any run begins. Raise `KeyFault.value(key, needed)` if a value cannot work: the
-        error marks its line. A `ValueError` marks the method as a whole."""
+        error marks its line. A `ValueError` marks the method as a whole.
+
+        A method may take an argument, `def check(self, settings)`: a dict of all its keys, those that all methods have among them, as
+        `round.settings` has them.
+        """
 
     def start(self, models: Stack, *about: Any, **_: Any) -> None:
         """Makes what the method keeps between rounds; called before the first. `models`, `[R, P]`, is a copy of the initial models.
@@ -218,8 +222,9 @@ def keys_of(cls: type[Method]) -> dict[str, Any]:
     return {key: hint for key, hint in hints.items() if key not in _ATTRIBUTES and get_origin(hint) is not ClassVar}
 
 
-def read_keys(cls: type[Method], text: str) -> str:
-    """Checks the method and the keys in the JSON `text`, adds the defaults of missing ones, and returns all as JSON."""
+def read_keys(cls: type[Method], text: str, common: str) -> str:
+    """Checks the method and the keys in the JSON `text`, adds the defaults of missing ones, and returns all as JSON. `common` has those of all
+    methods."""
     _tell_of_replaced(cls)
     given: dict[str, Any] = json.loads(text)
     hints = keys_of(cls)
@@ -255,18 +260,19 @@ def read_keys(cls: type[Method], text: str) -> str:
         _unseeded.tell_of(cls, cls.name)
         if cls.overlay:
             _unsent.tell_of(cls, cls.name)
-    _check(method)
+    _check(method, {**json.loads(common), **keys})
     return json.dumps(keys)
 
 
-def _check(method: Method) -> None:
-    """Calls the `check` of `method`.
+def _check(method: Method, settings: dict[str, Any]) -> None:
+    """Calls the `check` of `method`, with `settings` if it takes an argument.
 
     Raises:
         _Refusal: in place of a `ValueError` that `check` raises itself, with which it refuses its keys.
     """
+    checks: Callable[..., object] = method.check
     try:
-        method.check()
+        checks(settings) if _takes_more_than(checks, 0) else checks()
     except KeyFault:
         raise
     except ValueError as error:
@@ -336,12 +342,13 @@ def _expect_functions(method: Method) -> None:
     kind = type(method)
     if kind.round is Method.round:
         raise _Refusal(f"the class {kind.__name__} has no `round`: define `def round(self, models, round)`")
-    for name, takes in (("round", ("models", "round")), ("start", ("models", "about")), ("check", ())):
+    for name, takes in (("round", ("models", "round")), ("start", ("models", "about")), ("check", ("settings",))):
         function = getattr(method, name)
-        counts = (1, 2) if name == "start" else (len(takes),)
+        may_lack = takes[-1] if name != "round" else None
+        counts = (len(takes), len(takes) - 1) if may_lack else (len(takes),)
         if not any(_takes(function, count) for count in counts):
             needed = ", ".join(("self", *takes))
-            optional = ", where `about` may be left out" if name == "start" else ""
+            optional = f", where `{may_lack}` may be left out" if may_lack else ""
             found = inspect.signature(getattr(function, "__func__", function))
             raise _Refusal(f"{kind.__name__}: found `def {name}{found}`, needed `def {name}({needed})`{optional}")
         _expect_order(kind, name, function, takes)
@@ -391,13 +398,17 @@ def _place(cls: type) -> str:
 
 def start(method: Method, models: Stack, about: Start) -> object:
     """Calls the `start` of `method`, with `about` if it takes a second argument."""
-    parameters = inspect.signature(method.start).parameters.values()
-    places = [parameter for parameter in parameters if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
-    takes_two = len(places) > 1 or any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
     begin: Callable[..., object] = method.start
     importlib.import_module("meshfold._shared").watch(method)
     with faults_told(about):
-        return begin(models, about) if takes_two else begin(models)
+        return begin(models, about) if _takes_more_than(begin, 1) else begin(models)
+
+
+def _takes_more_than(function: Callable[..., object], count: int) -> bool:
+    """Whether a function takes more arguments than `count` by their places."""
+    parameters = inspect.signature(function).parameters.values()
+    places = [parameter for parameter in parameters if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
+    return len(places) > count or any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
 
 
 def traceback(error: BaseException) -> str:

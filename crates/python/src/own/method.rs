@@ -96,17 +96,23 @@ impl PyMethod {
 
     /// The keys of all methods and the method's own, as JSON.
     fn settings(&self) -> Arc<str> {
-        let common = serde_json::to_string(&self.training).expect("keys are plain values");
-        let all =
-            [&common, &self.keys].map(|keys| serde_json::from_str::<Map<String, Value>>(keys));
-        let all = all
-            .into_iter()
-            .map(|keys| keys.expect("keys are an object"));
-        let mut all: Map<String, Value> = all.flatten().collect();
-        // Configurations leave it out where it is false.
-        all.insert("nesterov".to_owned(), self.training.nesterov.into());
+        let mut all = common_keys(&self.training);
+        all.extend(object(&self.keys));
         Value::Object(all).to_string().into()
     }
+}
+
+/// The keys of all methods, as `training` has them.
+pub(super) fn common_keys(training: &TrainingKeys) -> Map<String, Value> {
+    let mut keys = object(&serde_json::to_string(training).expect("keys are plain values"));
+    // Configurations leave it out where it is false.
+    keys.insert("nesterov".to_owned(), training.nesterov.into());
+    keys
+}
+
+/// The keys in `json`.
+fn object(json: &str) -> Map<String, Value> {
+    serde_json::from_str(json).expect("keys are an object")
 }
 
 impl MethodSpec for PyMethod {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::gate;
 
-use super::method::PyMethod;
+use super::method::{PyMethod, common_keys};
 use super::parts::{PyPart, traceback};
 
 /// A class that stands for a part.
@@ -37,7 +37,7 @@ pub(crate) fn own(classes: &[OwnClass], parts: &[Py<PyPart>]) -> Own {
         let class = Arc::new(gate::attach(|py| class.clone_ref(py)));
         let method = name.clone();
         let read = move |training: TrainingKeys, keys: &Map<String, Value>| {
-            let keys = read_keys(&class, keys)?;
+            let keys = read_keys(&class, keys, &training)?;
             let spec = PyMethod::new(&method, &class, &keys, training)
                 .map_err(|error| OwnFault::Refused(error.to_string()))?;
             let spec: Arc<dyn MethodSpec> = Arc::new(spec);
@@ -48,13 +48,18 @@ pub(crate) fn own(classes: &[OwnClass], parts: &[Py<PyPart>]) -> Own {
     own
 }
 
-/// `keys` with the defaults of those that are left out, as the class has them.
-fn read_keys(class: &Py<PyAny>, keys: &Map<String, Value>) -> Result<Map<String, Value>, OwnFault> {
+/// `keys` with the defaults of those that are left out, as the class has them. `training` has those of all methods.
+fn read_keys(
+    class: &Py<PyAny>,
+    keys: &Map<String, Value>,
+    training: &TrainingKeys,
+) -> Result<Map<String, Value>, OwnFault> {
     gate::attach(|py| {
         let text = Value::Object(keys.clone()).to_string();
+        let common = Value::Object(common_keys(training)).to_string();
         let read = py
             .import("meshfold._own")
-            .and_then(|module| module.call_method1("read_keys", (class.bind(py), text)))
+            .and_then(|module| module.call_method1("read_keys", (class.bind(py), text, common)))
             .and_then(|read| read.extract::<String>());
         match read {
             Ok(read) => {

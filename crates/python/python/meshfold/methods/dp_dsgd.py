@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,7 +55,8 @@ class DpDsgd(mf.Method):
     noise: float = 1.0
     delta: float = 1e-5
 
-    def check(self) -> None:
+    def check(self, settings: Mapping[str, Any]) -> None:
+        self._expect_common(settings)
         if self.lot < 1:
             raise mf.KeyFault.value("lot", "a whole number of at least 1")
         if not self.norm > 0:
@@ -67,7 +71,7 @@ class DpDsgd(mf.Method):
         self.steps = np.zeros(len(models))
         self.taken = np.zeros(len(models), np.int64)
         for known in about:
-            self._check_common(known)
+            self._expect_small_lots(known)
             most = int(known.shard_sizes.max())
             if self.delta * most >= 1:
                 _late.say(
@@ -76,7 +80,6 @@ class DpDsgd(mf.Method):
                 )
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
-        self._check_common(round)
         sizes, left = round.shard_sizes.astype(np.int64), round.local_steps.astype(np.int64)
         # A local step is an example if `local` counts epochs, and is taken for a lot if it counts steps.
         counts_examples = "epochs" in round.settings["local"]
@@ -98,9 +101,8 @@ class DpDsgd(mf.Method):
         round.send(models)
         models.mix(round.mixing)
 
-    def _check_common(self, about: mf.Start | mf.Round) -> None:
-        """Refuses keys of all methods that do not fit, and lots that are too large."""
-        settings, sizes = about.settings, about.shard_sizes
+    def _expect_common(self, settings: Mapping[str, Any]) -> None:
+        """Refuses keys of all methods that do not fit."""
         if settings["batch_size"] != 1:
             raise mf.KeyFault.value("batch_size", "1: dp_dsgd takes the gradient of each example, and `lot` says how many make a step")
         if settings["weight_decay"] != 0:
@@ -111,6 +113,10 @@ class DpDsgd(mf.Method):
             raise mf.KeyFault.value("clip_norm", "null: `norm` shortens the gradients of dp_dsgd, and its noise is measured by that")
         if settings["draw"] != "shuffled":
             raise mf.KeyFault.value("draw", "`shuffled`: drawn with replacement, a lot may hold an example twice, and its noise is too weak then")
+
+    def _expect_small_lots(self, about: mf.Start) -> None:
+        """Refuses lots that are too large."""
+        sizes = about.shard_sizes
         fewest = int(np.argmin(sizes))
         if sizes[fewest] < self.lot:
             raise mf.KeyFault.value(

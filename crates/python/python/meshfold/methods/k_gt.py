@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import meshfold as mf
 from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._no_momentum import expect_no_momentum
@@ -28,12 +31,12 @@ class KGt(BeginsAnew, mf.Method):
     name = "k_gt"
     server_rate: float = 1.0
 
-    def check(self) -> None:
+    def check(self, settings: Mapping[str, Any]) -> None:
+        expect_no_momentum(self, settings)
         if not self.server_rate > 0:
             raise mf.KeyFault.value("server_rate", "a number above 0")
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
-        expect_no_momentum(self, about)
         self.correction = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import meshfold as mf
 from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._disagreement import disagreement
@@ -26,8 +29,10 @@ class Led(KeepsLinks, NeedsSymmetry, BeginsAnew, mf.Method):
     Source: Alghunaim, Local Exact-Diffusion, IEEE Transactions on Automatic Control, 2024 (doi 10.1109/TAC.2024.3383271).
     """
 
+    def check(self, settings: Mapping[str, Any]) -> None:
+        expect_no_momentum(self, settings)
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
-        expect_no_momentum(self, about)
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 import meshfold as mf
@@ -36,14 +39,14 @@ class ProxSkip(KeepsLinks, NeedsSymmetry, BeginsAnew, mf.Method):
     p: float = 0.5
     chi: float = 1.0
 
-    def check(self) -> None:
+    def check(self, settings: Mapping[str, Any]) -> None:
+        expect_no_momentum(self, settings)
         if not 0 < self.p <= 1:
             raise mf.KeyFault.value("p", "a number above 0 and at most 1")
         if not self.chi >= 0.5:
             raise mf.KeyFault.value("chi", "a number of at least 0.5")
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
-        expect_no_momentum(self, about)
         self.dual = models.zeros_like()
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
