@@ -65,7 +65,7 @@ pub(crate) fn of_topology(error: &TopologyError) -> String {
         TopologyError::NoEdges { .. } | TopologyError::NodeOutOfRange { .. } => {
             "topology.edges.file".to_owned()
         }
-        TopologyError::Disconnected { topology, .. } if topology == "edges" => {
+        TopologyError::Disconnected { topology, .. } if topology.starts_with("edges") => {
             "topology.edges.file".to_owned()
         }
         TopologyError::Directed { .. }

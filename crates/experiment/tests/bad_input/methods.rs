@@ -258,7 +258,7 @@ fn cliques_that_cannot_be_point_at_their_setting() {
     };
     expect(&d_cliques("0"), "0", &[]);
     expect(&d_cliques("11"), "11", &["10"]);
-    expect(&d_cliques("2, leaders: {view: 3}"), "3", &["4..=100"]);
+    expect(&d_cliques("2, leaders: {view: 3}"), "3", &["4 to 100"]);
 }
 
 #[test]

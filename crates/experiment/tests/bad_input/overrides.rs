@@ -35,7 +35,7 @@ fn overrides_are_checked_like_the_file_and_marked_in_their_own_text() {
         ),
         (
             "topology={regular: {degree: 10}}",
-            "regular: degree 10 is impossible",
+            "regular.degree: found 10, needed 2 to 9",
             "10",
             "",
         ),

@@ -196,7 +196,7 @@ mod tests {
         }
         .build(50.into(), &mut ChaCha8Rng::seed_from_u64(1))
         .unwrap_err();
-        let expected = "erdos_renyi: none of 1000 draws with p = 0.01 connected 50 nodes; p should exceed ln N / N = 0.0782";
+        let expected = "erdos_renyi.p: found 0.01, and none of 1000 draws connected 50 nodes, needed more than ln N / N = 0.0782";
         assert_eq!(error.to_string(), expected);
         let error = ErdosRenyi {
             p: Probability::Fixed(1.5),
@@ -205,7 +205,7 @@ mod tests {
         .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "erdos_renyi: p = 1.5 is not a probability in 0..=1"
+            "erdos_renyi.p: found 1.5, needed a probability, from 0 to 1"
         );
     }
 

@@ -340,10 +340,10 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        let odd = "regular: degree 3 on 9 nodes gives half an edge; one of them must be even, such as degree 2";
+        let odd = "regular.degree: found 3, needed an even degree for 9 nodes, such as 2: an odd one on an odd number of nodes gives half an edge";
         assert_eq!(message(9, 3), odd);
-        let large = "regular: degree 10 is impossible in a connected overlay of 10 nodes; it must lie in 2..=9";
+        let large = "regular.degree: found 10, needed 2 to 9 in a connected overlay of 10 nodes";
         assert_eq!(message(10, 10), large);
-        assert!(message(10, 1).contains("2..=9"));
+        assert!(message(10, 1).contains("2 to 9"));
     }
 }

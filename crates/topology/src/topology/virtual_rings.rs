@@ -248,13 +248,12 @@ mod tests {
         let error = VirtualRings { spaces: 5 }
             .build(10.into(), &mut ChaCha8Rng::seed_from_u64(1))
             .unwrap_err();
-        let expected =
-            "virtual_rings: 5 spaces give up to 10 neighbours; 10 nodes allow 1..=4 spaces";
+        let expected = "virtual_rings.spaces: found 5, needed a number from 1 to 4: each space gives a node up to two neighbours, and there are 10 nodes";
         assert_eq!(error.to_string(), expected);
         let few = VirtualRings { spaces: 1 }
             .build(2.into(), &mut ChaCha8Rng::seed_from_u64(1))
             .unwrap_err();
-        let expected = "virtual_rings: 1 spaces give up to 2 neighbours; 2 nodes are too few for any, at least 3 are needed";
+        let expected = "virtual_rings.spaces: found 1, needed 3 nodes or more, and there are 2";
         assert_eq!(few.to_string(), expected);
     }
 }

@@ -189,13 +189,16 @@ mod tests {
                 .build(10.into(), &mut rng)
                 .unwrap_err()
                 .to_string();
-            assert!(said.starts_with("watts_strogatz:"), "{said}");
+            assert!(said.starts_with("watts_strogatz."), "{said}");
         }
         let lattice = WattsStrogatz {
             neighbours: 2,
             rewire: 0.1,
         };
         let said = lattice.build(2.into(), &mut rng).unwrap_err().to_string();
-        assert_eq!(said, "watts_strogatz: found 2 nodes, at least 3 are needed");
+        assert_eq!(
+            said,
+            "watts_strogatz.neighbours: found 2, needed 3 nodes or more, and there are 2"
+        );
     }
 }

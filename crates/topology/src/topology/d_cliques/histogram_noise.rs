@@ -153,8 +153,8 @@ mod tests {
             };
             let said = noise.check().unwrap_err().to_string();
             assert!(
-                said.starts_with("d_cliques: noise: epsilon =")
-                    && said.ends_with("must be positive and finite"),
+                said.starts_with("d_cliques.noise.epsilon: found")
+                    && said.ends_with("needed a finite number above 0"),
                 "{said}"
             );
         }

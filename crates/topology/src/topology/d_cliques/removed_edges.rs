@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(check(0, 1), Ok(()));
         assert_eq!(
             check(46, 10).unwrap_err().to_string(),
-            "d_cliques: removed_edges = 46, but a clique of 10 nodes has 45 edges"
+            "d_cliques.removed_edges: found 46, needed at most 45, the edges of the smallest clique, which has 10 nodes"
         );
     }
 }
