@@ -57,7 +57,10 @@ def refused(experiment: Experiment) -> str:
             "def round(self, models, round): pass\n    def start(self, about, models): pass",
             "found `about` as parameter 1 of `start` after self, needed it as parameter 2: `def start(self, models, about)`",
         ),
-        ("def round(self, models, round): pass\n    def check(self, key): pass", "found `def check(self, key)`, needed `def check(self)`"),
+        (
+            "def round(self, models, round): pass\n    def check(self, settings, more): pass",
+            "found `def check(self, settings, more)`, needed `def check(self, settings)`, where `settings` may be left out",
+        ),
     ],
 )
 def test_functions_that_cannot_be_called_are_told_before_a_run(experiment: Experiment, function: str, words: str) -> None:
@@ -366,3 +369,29 @@ def test_operations_that_stacks_do_not_have_are_told_with_what_to_write(experime
     with pytest.raises(mf.RunFailed) as raised:
         mf.run({**with_algorithm(experiment, "wrong"), "sweep": None}, progress=False)
     assert "TypeError: " in str(raised.value) and instead in str(raised.value)
+
+
+def test_a_check_sees_the_keys_of_all_methods(experiment: Experiment) -> None:
+    seen: list[dict[str, Any]] = []
+
+    class Plain(mf.Method):
+        share: float = 0.5
+
+        def check(self, settings: dict[str, Any]) -> None:
+            seen.append(settings)
+            if settings["momentum"] > 0:
+                raise mf.KeyFault.value("momentum", "0: plain has none")
+
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            round.train(models)
+            round.send(models)
+            models.mix(round.mixing)
+
+    mf.plan(with_algorithm(experiment, "plain"))
+    assert seen[-1]["share"] == 0.5
+    assert (seen[-1]["batch_size"], seen[-1]["learning_rate"], seen[-1]["nesterov"]) == (20, 0.1, False)
+    with pytest.raises(mf.ConfigError, match="algorithm.own.momentum: found the number 0.9, needed 0: plain has none"):
+        mf.plan(with_algorithm(experiment, "plain", momentum=0.9))
+    sweep = {"grid": {"algorithm.own.momentum": [0, 0.5]}}
+    with pytest.raises(mf.ConfigError, match="found the number 0.5, needed 0: plain has none"):
+        mf.plan({**with_algorithm(experiment, "plain"), "sweep": sweep})

@@ -232,7 +232,7 @@ def test_figures_of_rows_are_known_of_each_client(experiment: Experiment, progra
     assert "\nMoved\n" in Path("clients.svg").read_text()
     command = [program, "table", "--metric", "own.rounds.p10", str(runs[0].folder.parent)]
     refused = subprocess.run(command, capture_output=True, text=True)
-    assert refused.returncode == 1 and "own.rounds" in refused.stderr and "own.single" in refused.stderr
+    assert refused.returncode == 2 and "own.rounds" in refused.stderr and "own.single" in refused.stderr
 
 
 def test_the_program_tells_figures_of_a_method(experiment: Experiment, program: str) -> None:

@@ -21,6 +21,9 @@ RATES = [0.3, 3.0]
 ROUNDS = 40
 ENDS = re.compile(
     r"(the model of row \d+ became infinite or NaN in round \d+: lower the learning rate, or set `clip_norm`"
+    # Clients that do not go in rounds train versions of their models.
+    r"|row \d+ of a stack other than `models`, given to round\.train of client \d+'s examples, became infinite or NaN in round \d+: "
+    r"see what it is made of, lower the learning rate, or set `clip_norm`"
     # It rounds numbers one by one, and has keys that help.
     r"|lead: the message of client \d+ became infinite or NaN in round \d+: lower the learning rate or `gamma`, or give more `bits`)$"
 )
