@@ -7,9 +7,9 @@ use meshfold_statistics::{Paired, holm};
 use crate::error::TableError;
 use crate::grouping::{Group, Names};
 use crate::name::Name;
-use crate::notes::{OfRow, together};
 use crate::only::meant;
 use crate::request::Request;
+use crate::row_notes::{OfRow, together};
 use crate::table::Row;
 
 /// Compares each of `rows`, which are those of `groups`, with the row that has the value of `compare`. Returns what a reader

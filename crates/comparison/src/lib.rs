@@ -41,11 +41,13 @@ mod parquet_table;
 mod plot;
 mod records;
 mod request;
+mod row_notes;
 mod series;
 mod setting_axis;
 mod settings_columns;
 mod several;
 mod table;
+mod target_notes;
 
 pub use at::At;
 pub use column::{Cells, Column, Kind};

@@ -31,6 +31,7 @@ mod run_file;
 pub(crate) mod run_folder;
 pub(crate) mod run_folders;
 mod run_reader;
+pub(crate) mod score_spool;
 mod settings;
 pub(crate) mod summary;
 pub mod sweep_order;

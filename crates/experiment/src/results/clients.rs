@@ -1,16 +1,15 @@
-//! The figures of every deployed model: `clients.parquet`, and the spool that it is made from.
+//! The figures of every deployed model: `clients.parquet`, which is made from a spool.
 //!
-//! A parquet file is readable only once its footer is written, and has the same columns in all rows. So evaluations go to a spool
-//! first, which a crash cannot spoil and a resumed run can cut back; the table is made from it when the run ends.
+//! A parquet file is readable only once its footer is written, and has the same columns in all rows. So evaluations go to the spool
+//! first; the table is made from it when the run ends.
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshfold_algorithms::RowKind;
-use meshfold_engine::Score;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -21,6 +20,7 @@ use sha2::{Digest, Sha256};
 use crate::files::whole_file::{persist, temporary};
 use crate::results::appended_file::AppendedFile;
 use crate::results::run_error::RunError;
+use crate::results::score_spool::{Evaluations, RowScore, Scores, first};
 
 /// The columns that every run has.
 const SCHEMA: &str = "required int32 round;
@@ -36,62 +36,6 @@ const ROW_GROUP: usize = WIDTH << 18;
 
 /// Bytes of one row of the table without views, for the size of its groups.
 const WIDTH: usize = 24;
-
-/// Bytes before the rows of an evaluation in the spool: the round, the number of rows and the bytes of the names of the method's own
-/// figures (`u32`, little-endian). These names follow, a line each.
-const HEAD: usize = 12;
-
-/// Bytes of one row of an evaluation in the spool without views: the row (`u32`), accuracy and loss (`f64`), all little-endian. Views
-/// and own figures follow as `f64`.
-const ROW: usize = 20;
-
-/// The bit of a row's number in the spool that tells a client that has the model of its server.
-const SERVED: u32 = 1 << 31;
-
-/// What one evaluation finds of a deployed model.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RowScore {
-    pub(crate) row: u32,
-    /// Whether `row` is a client that has the model of its server, where the rows of the models are servers.
-    pub(crate) is_served: bool,
-    pub(crate) score: Score,
-    /// The figures of further columns, then those of [`Scores::own`]; not numbers where they are absent.
-    pub(crate) views: Vec<f64>,
-}
-
-impl RowScore {
-    fn write(&self, bytes: &mut Vec<u8>) {
-        let served = if self.is_served { SERVED } else { 0 };
-        bytes.extend((self.row | served).to_le_bytes());
-        let figures = [self.score.accuracy, self.score.loss];
-        for figure in figures.iter().chain(&self.views) {
-            bytes.extend(figure.to_le_bytes());
-        }
-    }
-
-    fn read(bytes: &[u8]) -> Self {
-        let (row, figures) = bytes.split_first_chunk().expect("a row has a number");
-        let row = u32::from_le_bytes(*row);
-        let (figures, _) = figures.as_chunks::<8>();
-        let [accuracy, loss] = [figures[0], figures[1]].map(f64::from_le_bytes);
-        let views = figures[2..].iter().copied().map(f64::from_le_bytes);
-        Self {
-            row: row & !SERVED,
-            is_served: row & SERVED != 0,
-            score: Score { loss, accuracy },
-            views: views.collect(),
-        }
-    }
-}
-
-/// What one evaluation finds.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Scores {
-    /// The names of the figures that the method recorded of each row.
-    pub(crate) own: Vec<String>,
-    /// The deployed models alive, then the clients that have the model of a server.
-    pub(crate) rows: Vec<RowScore>,
-}
 
 /// The scores of all evaluations of a run so far.
 #[derive(Debug)]
@@ -121,16 +65,7 @@ impl ClientScores {
 
     /// Appends the scores after `round` rounds.
     pub(crate) fn append(&mut self, round: usize, scores: &Scores) -> Result<(), RunError> {
-        let names = scores.own.join("\n");
-        let mut bytes = Vec::new();
-        for count in [round, scores.rows.len(), names.len()] {
-            bytes.extend((count as u32).to_le_bytes());
-        }
-        bytes.extend(names.as_bytes());
-        for row in &scores.rows {
-            row.write(&mut bytes);
-        }
-        self.spool.append(&bytes)
+        self.spool.append(&scores.bytes(round))
     }
 
     /// SHA-256 of the scores so far.
@@ -215,89 +150,6 @@ fn schema(views: &[String]) -> String {
     )
 }
 
-/// Bytes and number of the first `most` evaluations, which go into `digest`.
-fn first(
-    most: usize,
-    evaluations: io::Result<Evaluations<'_>>,
-    digest: &mut Sha256,
-) -> io::Result<(u64, usize)> {
-    let (mut bytes, mut count) = (0, 0);
-    let mut evaluations = evaluations?;
-    while count < most
-        && let Some(found) = evaluations.next()?
-    {
-        digest.update(&found.bytes);
-        bytes += found.bytes.len() as u64;
-        count += 1;
-    }
-    Ok((bytes, count))
-}
-
-/// An evaluation in the spool.
-struct Evaluation {
-    round: u32,
-    scores: Scores,
-    /// Those that it has in the spool.
-    bytes: Vec<u8>,
-}
-
-/// Reads a spool from its start. A torn last evaluation is left out.
-struct Evaluations<'a> {
-    spool: BufReader<&'a File>,
-    /// Bytes that are still to be read.
-    left: u64,
-    /// Views of a row.
-    views: usize,
-}
-
-impl<'a> Evaluations<'a> {
-    fn of(mut spool: &'a File, views: usize) -> io::Result<Self> {
-        let left = spool.seek(SeekFrom::End(0))?;
-        spool.seek(SeekFrom::Start(0))?;
-        let spool = BufReader::with_capacity(1 << 16, spool);
-        Ok(Self { spool, left, views })
-    }
-
-    fn next(&mut self) -> io::Result<Option<Evaluation>> {
-        let mut bytes = Vec::new();
-        if !self.read(HEAD as u64, &mut bytes)? {
-            return Ok(None);
-        }
-        let (head, _) = bytes.as_chunks::<4>();
-        let head: Vec<u32> = head.iter().copied().map(u32::from_le_bytes).collect();
-        let [round, rows, names] = [head[0], head[1], head[2]];
-        if !self.read(u64::from(names), &mut bytes)? {
-            return Ok(None);
-        }
-        let Ok(names) = std::str::from_utf8(&bytes[HEAD..]) else {
-            return Ok(None);
-        };
-        let own: Vec<String> = names.lines().map(str::to_owned).collect();
-        let (width, before) = (ROW + 8 * (self.views + own.len()), bytes.len());
-        if !self.read(u64::from(rows).saturating_mul(width as u64), &mut bytes)? {
-            return Ok(None);
-        }
-        let rows = bytes[before..].chunks_exact(width);
-        let rows = rows.map(RowScore::read).collect();
-        let scores = Scores { own, rows };
-        Ok(Some(Evaluation {
-            round,
-            scores,
-            bytes,
-        }))
-    }
-
-    /// Appends the next `count` bytes to `bytes`; `false` if there are fewer.
-    fn read(&mut self, count: u64, bytes: &mut Vec<u8>) -> io::Result<bool> {
-        if self.left < count {
-            return Ok(false);
-        }
-        self.left -= count;
-        let read = self.spool.by_ref().take(count).read_to_end(bytes)?;
-        Ok(read as u64 == count)
-    }
-}
-
 fn write_group<W: Write + Send>(
     mut rows: SerializedRowGroupWriter<'_, W>,
     group: &[Entry],
@@ -359,6 +211,8 @@ fn write_column<T: DataType, W: Write + Send>(
 mod tests {
     use super::*;
     use crate::files::sha256::hexadecimal;
+    use crate::results::score_spool::{HEAD, ROW};
+    use meshfold_engine::Score;
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     fn scores(count: u32) -> Scores {

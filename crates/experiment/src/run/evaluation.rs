@@ -5,9 +5,9 @@ use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, T
 use rand::seq::index;
 
 use crate::config::run_config::{Evaluate, TestExamples};
-use crate::results::clients::{RowScore, Scores};
 use crate::results::records::{Record, Spread};
 use crate::results::run_error::RunError;
+use crate::results::score_spool::{RowScore, Scores};
 use crate::run::client_views::{ClientMeasurements, OwnScores, Views};
 use crate::run::local_tests::{LocalScores, LocalTests};
 

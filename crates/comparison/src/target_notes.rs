@@ -1,0 +1,201 @@
+//! Notes about runs that do not reach a target.
+
+use crate::at::At;
+use crate::cost_figure::{CostFigure, OF};
+use crate::grouping::Group;
+use crate::judged::Judged;
+use crate::name::Name;
+use crate::naming::Wording;
+use crate::request::Request;
+use crate::row_notes::{OfRow, by_reason, row_of};
+
+/// The rows in which no run reaches the target by which the best value is chosen.
+pub(crate) fn nobody_there(
+    groups: &[Group<'_>],
+    on: &str,
+    request: &Request,
+    best: &str,
+    wording: &Wording,
+) -> Vec<OfRow> {
+    let (metric, target) = match (&request.at, CostFigure::parse(on)) {
+        (At::Target(target), _) => (request.metric.as_str(), *target),
+        (_, Some(cost)) => (OF, cost.target),
+        _ => return Vec::new(),
+    };
+    let is_there = |run: &&Judged| run.reaching(metric, target).is_some();
+    let nobody = groups
+        .iter()
+        .filter(|group| !group.runs.iter().any(is_there));
+    let say = |group: &Group<'_>| OfRow {
+        row: row_of(&group.keys, &request.by, wording),
+        what: format!(
+            "no run reaches {target} with any {}, so the value is the one with the best mean of {} at the last evaluation",
+            wording.name(best),
+            wording.name(metric)
+        ),
+    };
+    nobody.map(say).collect()
+}
+
+/// The runs that never reached a target, as far as that is known. Where a column says how many did, only those of rows in which some did,
+/// and those that failed.
+pub(crate) fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
+    if let At::Target(target) = request.at {
+        let what = request.at.to_string();
+        return short_of(groups, over, (&request.metric, target), &what, false);
+    }
+    let costs = request.figures();
+    let costs = costs.filter_map(|figure| CostFigure::parse(figure));
+    let mut targets: Vec<f64> = costs.map(|cost| cost.target).collect();
+    targets.sort_by(f64::total_cmp);
+    targets.dedup();
+    let say = |target: f64| {
+        let what = format!("a test accuracy of {target}");
+        short_of(groups, over, (OF, target), &what, true)
+    };
+    targets.into_iter().flat_map(say).collect()
+}
+
+/// Why a run has not reached a target and never will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missed {
+    /// It went through all its rounds.
+    InAllRounds,
+    /// Its budget was spent before, or it had reached its own targets.
+    EndedEarly,
+    /// It failed before.
+    Failed,
+}
+
+impl Missed {
+    fn of(run: &Judged) -> Self {
+        match &run.failure {
+            Some(_) => Self::Failed,
+            None if run.ended_early() => Self::EndedEarly,
+            None => Self::InAllRounds,
+        }
+    }
+
+    /// What happened to `runs` on the way to `what`.
+    fn say(self, runs: &[&Judged], over: &Name, what: &str) -> String {
+        let value = |run: &&Judged| over.text(&run.fields);
+        let values: Vec<String> = runs.iter().map(value).collect();
+        let named = format!("{} {}", over.written, values.join(", "));
+        let are_several = runs.len() > 1;
+        let [it, its] = if are_several {
+            ["they", "their"]
+        } else {
+            ["it", "its"]
+        };
+        match self {
+            Self::InAllRounds => format!("{named} never reached {what}"),
+            Self::EndedEarly => {
+                format!(
+                    "{named} ended before {it} reached {what}, by {its} budget or {its} targets"
+                )
+            }
+            Self::Failed => {
+                let why = runs[0].failure.as_deref().unwrap_or_default();
+                let whose = match are_several {
+                    true => format!("{} {}: ", over.written, values[0]),
+                    false => String::new(),
+                };
+                format!("{named} failed before {it} reached {what} ({whose}{why})")
+            }
+        }
+    }
+}
+
+/// The runs in which the figure never reached a `target`, called `what`. Rows in which none did are among them if `even_all`.
+fn short_of(
+    groups: &[Group<'_>],
+    over: &Name,
+    (metric, target): (&str, f64),
+    what: &str,
+    even_all: bool,
+) -> Vec<OfRow> {
+    let is_there = |run: &Judged| run.reaching(metric, target).is_some();
+    let never = |run: &&&Judged| run.knows_reaching(metric, target) && !is_there(run);
+    let say = |group: &Group<'_>| {
+        let missed = group.runs.iter().filter(never);
+        let mut reasons = by_reason(missed.map(|run| (Missed::of(run), *run)));
+        let has_mean = group.runs.iter().any(|run| is_there(run));
+        if !has_mean {
+            let all = reasons.len();
+            reasons.retain(|(why, _)| *why == Missed::Failed);
+            let mut told: Vec<String> = Vec::new();
+            if even_all && all > 0 {
+                told.push(format!("no run reached {what}"));
+            }
+            told.extend(clauses(&reasons, over, what));
+            return (!told.is_empty()).then(|| told.join("; "));
+        }
+        let end = match reasons.as_slice() {
+            [] => return None,
+            [(Missed::InAllRounds, _)] => ", and the others would have taken longer",
+            _ => "",
+        };
+        let told = clauses(&reasons, over, what).join("; ");
+        Some(format!(
+            "{told}; the means are those of the runs that reached it{end}"
+        ))
+    };
+    let of_row = |group: &Group<'_>| {
+        let what = say(group)?;
+        let row = group.name();
+        Some(OfRow { row, what })
+    };
+    groups.iter().filter_map(of_row).collect()
+}
+
+fn clauses(reasons: &[(Missed, Vec<&Judged>)], over: &Name, what: &str) -> Vec<String> {
+    let clause = |(why, runs): &(Missed, Vec<&Judged>)| why.say(runs, over, what);
+    reasons.iter().map(clause).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+
+    /// A finished run with accuracies of its rounds.
+    fn run(seed: usize, accuracies: &[(f64, f64)]) -> Judged {
+        let pairs =
+            |(round, accuracy): &(f64, f64)| [("round", *round), ("test_accuracy", *accuracy)];
+        let evaluations: Vec<_> = accuracies.iter().map(pairs).collect();
+        let evaluations: Vec<&[_]> = evaluations.iter().map(|pairs| pairs.as_slice()).collect();
+        Judged::finished(&format!("seed: {seed}\nrounds: 10"), &evaluations)
+    }
+
+    /// The notes about a row of `runs` at a place.
+    fn notes_at(at: &str, runs: Vec<Judged>) -> Vec<String> {
+        let request = Request {
+            at: at.parse().unwrap(),
+            ..Request::over_seeds()
+        };
+        Table::about(runs, request).unwrap().notes
+    }
+
+    #[test]
+    fn seeds_that_never_reach_the_target_are_named() {
+        let runs = || {
+            vec![
+                run(1, &[(0.0, 0.1), (10.0, 0.9)]),
+                run(2, &[(0.0, 0.1), (10.0, 0.5)]),
+                run(3, &[(0.0, 0.1), (10.0, 0.4)]),
+            ]
+        };
+        assert_eq!(
+            notes_at("target=0.8", runs()),
+            [
+                "what it takes until test_accuracy first reaches 0.8",
+                "of all runs: seed 2, 3 never reached target=0.8; the means are those of the runs that reached it, and the others \
+                 would have taken longer"
+            ]
+        );
+        let place =
+            |target: &str| format!("what it takes until test_accuracy first reaches {target}");
+        assert_eq!(notes_at("target=0.4", runs()), [place("0.4")]);
+        assert_eq!(notes_at("target=1", runs()), [place("1")]);
+    }
+}
