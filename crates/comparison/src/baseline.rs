@@ -35,19 +35,15 @@ pub(crate) fn compare(
         value: asked.clone(),
         known,
     })?;
+    let mut notes = Vec::new();
     for (row, group) in rows.iter_mut().zip(groups) {
         row.baseline = baseline(group, groups, names, place, &value);
         let other = row.baseline.map(|baseline| &groups[baseline]);
         let other = other.filter(|other| other.keys != group.keys);
         row.comparison = other.and_then(|other| paired(group, other, names, request));
-    }
-    correct(rows);
-    let mut notes = Vec::new();
-    for (row, group) in rows.iter().zip(groups) {
-        let other = row.baseline.map(|baseline| &groups[baseline]);
-        let other = other.filter(|other| other.keys != group.keys);
         notes.extend(other.and_then(|other| few_pairs(row, group, other, names, request)));
     }
+    correct(rows);
     let mut notes = together(notes);
     let alone = rows.iter().zip(groups);
     let alone = alone.filter(|(row, _)| row.baseline.is_none());

@@ -70,6 +70,7 @@ impl CostFigure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::at::At;
     use crate::request::Request;
     use crate::table::{Outcome, Table};
 
@@ -182,15 +183,17 @@ mod tests {
                 failed(of(6, [0.1, 0.9, 0.3])),
             ]
         };
-        let request = |at: &str, metric: &str| Request {
-            only: Vec::new(),
-            metric: metric.to_owned(),
-            at: at.parse().unwrap_or_default(),
+        let costs = Request {
+            metric: "rounds_to=0.8".to_owned(),
+            ..Request::over_seeds()
+        };
+        let target = Request {
+            at: At::Target(0.8),
             ..Request::over_seeds()
         };
         let missed = "of all runs: seed 4 failed before it reached {} (in round 21: a model is not finite); seed 5 ended before it reached {}, \
                       by its budget or its targets; the means are those of the runs that reached it";
-        let by_figure = Table::about(runs(), request("", "rounds_to=0.8")).unwrap();
+        let by_figure = Table::about(runs(), costs).unwrap();
         let Outcome::Figure(Some(rounds)) = by_figure.rows[0].outcome else {
             panic!("a figure")
         };
@@ -202,7 +205,7 @@ mod tests {
                 missed.replace("{}", "a test accuracy of 0.8")
             ]
         );
-        let at_target = Table::about(runs(), request("target=0.8", "test_accuracy")).unwrap();
+        let at_target = Table::about(runs(), target).unwrap();
         let Outcome::Target(reaching) = at_target.rows[0].outcome else {
             panic!("a target")
         };

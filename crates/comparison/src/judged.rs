@@ -109,6 +109,15 @@ impl Judged {
 
 #[cfg(test)]
 impl Judged {
+    /// A finished run of ten rounds with accuracies of some of them.
+    pub(crate) fn with_accuracies(seed: usize, accuracies: &[(f64, f64)]) -> Self {
+        let pairs =
+            |(round, accuracy): &(f64, f64)| [("round", *round), ("test_accuracy", *accuracy)];
+        let evaluations: Vec<_> = accuracies.iter().map(pairs).collect();
+        let evaluations: Vec<&[_]> = evaluations.iter().map(|pairs| pairs.as_slice()).collect();
+        Self::finished(&format!("seed: {seed}\nrounds: 10"), &evaluations)
+    }
+
     /// A finished run with these settings and evaluations.
     pub(crate) fn finished(settings: &str, evaluations: &[&[(&str, f64)]]) -> Self {
         let settings = meshfold_experiment::results::Settings::parse(settings);

@@ -358,31 +358,16 @@ mod tests {
     use super::*;
     use crate::table::Table;
 
-    /// A finished run with accuracies of its rounds.
-    fn run(seed: usize, accuracies: &[(f64, f64)]) -> Judged {
-        let pairs =
-            |(round, accuracy): &(f64, f64)| [("round", *round), ("test_accuracy", *accuracy)];
-        let evaluations: Vec<_> = accuracies.iter().map(pairs).collect();
-        let evaluations: Vec<&[_]> = evaluations.iter().map(|pairs| pairs.as_slice()).collect();
-        Judged::finished(&format!("seed: {seed}\nrounds: 10"), &evaluations)
-    }
-
-    /// The notes about a row of `runs` at a place.
-    fn notes_at(at: &str, runs: Vec<Judged>) -> Vec<String> {
-        let request = Request {
-            at: at.parse().unwrap(),
-            ..Request::over_seeds()
-        };
-        Table::about(runs, request).unwrap().notes
-    }
-
     #[test]
     fn runs_that_did_not_measure_the_way_did_not_end_early() {
         let timed = Judged::finished(
             "seed: 1\nrounds: 10",
             &[&[("simulated_seconds", 9.0), ("test_accuracy", 0.5)]],
         );
-        let notes = notes_at("seconds=10", vec![timed, run(2, &[(10.0, 0.9)])]);
+        let notes = Table::notes_at(
+            "seconds=10",
+            vec![timed, Judged::with_accuracies(2, &[(10.0, 0.9)])],
+        );
         assert_eq!(
             notes,
             [
@@ -395,12 +380,12 @@ mod tests {
 
     #[test]
     fn figures_between_evaluations_are_said_to_be() {
-        let runs = || vec![run(1, &[(0.0, 0.1), (10.0, 0.9)])];
+        let runs = || vec![Judged::with_accuracies(1, &[(0.0, 0.1), (10.0, 0.9)])];
         assert_eq!(
-            notes_at("round=5", runs()),
+            Table::notes_at("round=5", runs()),
             ["figures at round=5; between two evaluations of a run they lie on a straight line"]
         );
-        assert_eq!(notes_at("round=10", runs()), ["figures at round=10"]);
+        assert_eq!(Table::notes_at("round=10", runs()), ["figures at round=10"]);
     }
 
     #[test]

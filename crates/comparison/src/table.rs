@@ -181,6 +181,20 @@ impl Table {
     }
 }
 
+#[cfg(test)]
+impl Table {
+    /// The notes about `runs`, all in a row, that are judged at the place `at`.
+    pub(crate) fn notes_at(at: &str, runs: Vec<Judged>) -> Vec<String> {
+        let request = Request {
+            at: at.parse().expect("it is a place"),
+            ..Request::over_seeds()
+        };
+        Self::about(runs, request)
+            .expect("they can be compared")
+            .notes
+    }
+}
+
 impl Table {
     /// The words for the settings of the rows.
     pub(crate) fn setting_titles(&self) -> Vec<String> {

@@ -158,35 +158,17 @@ mod tests {
     use super::*;
     use crate::table::Table;
 
-    /// A finished run with accuracies of its rounds.
-    fn run(seed: usize, accuracies: &[(f64, f64)]) -> Judged {
-        let pairs =
-            |(round, accuracy): &(f64, f64)| [("round", *round), ("test_accuracy", *accuracy)];
-        let evaluations: Vec<_> = accuracies.iter().map(pairs).collect();
-        let evaluations: Vec<&[_]> = evaluations.iter().map(|pairs| pairs.as_slice()).collect();
-        Judged::finished(&format!("seed: {seed}\nrounds: 10"), &evaluations)
-    }
-
-    /// The notes about a row of `runs` at a place.
-    fn notes_at(at: &str, runs: Vec<Judged>) -> Vec<String> {
-        let request = Request {
-            at: at.parse().unwrap(),
-            ..Request::over_seeds()
-        };
-        Table::about(runs, request).unwrap().notes
-    }
-
     #[test]
     fn seeds_that_never_reach_the_target_are_named() {
         let runs = || {
             vec![
-                run(1, &[(0.0, 0.1), (10.0, 0.9)]),
-                run(2, &[(0.0, 0.1), (10.0, 0.5)]),
-                run(3, &[(0.0, 0.1), (10.0, 0.4)]),
+                Judged::with_accuracies(1, &[(0.0, 0.1), (10.0, 0.9)]),
+                Judged::with_accuracies(2, &[(0.0, 0.1), (10.0, 0.5)]),
+                Judged::with_accuracies(3, &[(0.0, 0.1), (10.0, 0.4)]),
             ]
         };
         assert_eq!(
-            notes_at("target=0.8", runs()),
+            Table::notes_at("target=0.8", runs()),
             [
                 "what it takes until test_accuracy first reaches 0.8",
                 "of all runs: seed 2, 3 never reached target=0.8; the means are those of the runs that reached it, and the others \
@@ -195,7 +177,7 @@ mod tests {
         );
         let place =
             |target: &str| format!("what it takes until test_accuracy first reaches {target}");
-        assert_eq!(notes_at("target=0.4", runs()), [place("0.4")]);
-        assert_eq!(notes_at("target=1", runs()), [place("1")]);
+        assert_eq!(Table::notes_at("target=0.4", runs()), [place("0.4")]);
+        assert_eq!(Table::notes_at("target=1", runs()), [place("1")]);
     }
 }

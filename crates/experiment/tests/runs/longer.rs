@@ -46,6 +46,8 @@ fn a_longer_run_has_the_bits_of_a_run_in_one_go_however_it_is_judged() {
         ],
         vec!["evaluate={every: 3, train: true, clients: [own, labels]}"],
         vec!["evaluate={every: 5, theory: [averaged_iterates, dissimilarity]}"],
+        // Every round where a run goes on is judged, and compared with what was before that round.
+        vec!["evaluate={every: 1, theory: [inexactness]}"],
         vec![
             "algorithm={dsgd: {batch_size: 7, learning_rate: {step: {initial: 0.1, factor: 0.5, every: 3, per: round}}}}",
         ],
@@ -72,8 +74,18 @@ fn an_ending_before_the_last_round_is_the_same_in_a_longer_run() {
         let last = *rounds(&longer).last().unwrap();
         assert!(last < 30, "{early}: {last}");
         assert_eq!(longer.resumed_from, Some(last), "{early}");
+        assert_eq!(longer.checkpoint, Some(last), "{early}: it is kept");
         assert!(results(&longer) == whole, "{early}");
     }
+}
+
+#[test]
+fn a_run_that_ends_where_it_begins_keeps_its_models_and_is_not_gone_on_from() {
+    let there = "evaluate={targets: [0.01], stop_at_targets: true}";
+    let (_case, longer) = grown(&[3, 6], &[there]);
+    assert_eq!(rounds(&longer), [0]);
+    assert_eq!(longer.checkpoint, Some(0));
+    assert_eq!(longer.resumed_from, None);
 }
 
 #[test]

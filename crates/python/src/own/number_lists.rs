@@ -1,5 +1,7 @@
 //! Whole numbers and truth values in arrays and lists.
 
+use std::fmt::Display;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -108,4 +110,20 @@ fn list(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Vec<i128>>> {
         return Ok(None);
     }
     Ok(array.call_method0("tolist")?.extract().ok())
+}
+
+/// `numbers` from 0 to `most`, one for each row or client, which is called `each`; `name` says whose they are.
+pub(super) fn up_to<T>(most: T, numbers: &[i128], name: &str, each: &str) -> PyResult<Vec<T>>
+where
+    T: TryFrom<i128> + PartialOrd + Display,
+{
+    let within = |(place, number): (usize, &i128)| {
+        let within = T::try_from(*number).ok().filter(|number| *number <= most);
+        within.ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "{name} has {number} for {each} {place}, needed whole numbers from 0 to {most}"
+            ))
+        })
+    };
+    numbers.iter().enumerate().map(within).collect()
 }

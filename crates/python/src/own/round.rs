@@ -167,19 +167,6 @@ impl PyRound {
 /// The most examples that one call counts for a client: sums of more might be too many for a count.
 const MOST_EXAMPLES: u64 = 1_000_000_000_000;
 
-/// `numbers` as examples of clients, for `count`.
-fn counted_examples(numbers: &[i128]) -> PyResult<Vec<u64>> {
-    let examples = |(client, number): (usize, &i128)| {
-        let examples = u64::try_from(*number).ok();
-        examples.filter(|examples| *examples <= MOST_EXAMPLES).ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "count: `examples` has {number} for client {client}, needed whole numbers from 0 to {MOST_EXAMPLES}"
-            ))
-        })
-    };
-    numbers.iter().enumerate().map(examples).collect()
-}
-
 /// Losses and accuracies, `[R]` each.
 type Scores<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
@@ -471,7 +458,7 @@ impl PyRound {
         let examples = examples.map(|examples| {
             let name = "count: `examples`";
             let numbers = number_lists::one_or_each(examples, name, clients, "client")?;
-            counted_examples(&numbers)
+            number_lists::up_to(MOST_EXAMPLES, &numbers, name, "client")
         });
         let examples = examples.transpose()?;
         let sizes = &self.setting.shard_sizes;

@@ -6,7 +6,7 @@ use meshfold_engine::{Amount, RowWork};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::number_lists::{all_clients, each_bool, each_row, one_or_each};
+use super::number_lists::{all_clients, each_bool, each_row, one_or_each, up_to};
 
 /// What a method asks of the rows of a stack. It is checked.
 pub(super) struct RowRequest {
@@ -23,15 +23,7 @@ const MOST_STEPS: u32 = i32::MAX as u32;
 
 /// `numbers` as local steps, one for each row or client, which is called `each`; `verb` was given them.
 pub(super) fn whole_steps(numbers: &[i128], verb: &str, each: &str) -> PyResult<Vec<u32>> {
-    let steps = |(place, number): (usize, &i128)| {
-        let steps = u32::try_from(*number).ok();
-        steps.filter(|steps| *steps <= MOST_STEPS).ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "{verb}: `steps` has {number} for {each} {place}, needed whole numbers from 0 to {MOST_STEPS}"
-            ))
-        })
-    };
-    numbers.iter().enumerate().map(steps).collect()
+    up_to(MOST_STEPS, numbers, &format!("{verb}: `steps`"), each)
 }
 
 impl RowRequest {
