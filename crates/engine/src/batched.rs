@@ -2,6 +2,7 @@
 //! rows whose batches have the same size.
 
 mod calls;
+mod lists;
 mod scoring;
 
 use crate::backend::rows::{Rows, downcast, downcast_mut};
@@ -18,9 +19,10 @@ use crate::network::Network;
 use crate::processor::host_rows::HostRows;
 use crate::training::batches::{Batches, StepPlan};
 use crate::training::context::{Context, RowStates};
+use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
 use crate::training::tally::{DeviceLosses, LossSum, RowTally};
-use crate::training::work::{Amount, RowWork, Tasks, WorkloadSize};
+use crate::training::work::{Amount, RowWork, Sgd, Tasks, WorkloadSize};
 use calls::{Group, Taken, groups};
 use rayon::prelude::*;
 
@@ -75,19 +77,23 @@ impl Batched {
 
     /// The trainer that makes the step of a row.
     fn stepper<'a>(&'a self, context: Context<'a>, tasks: &Tasks<'a>) -> RowTrainer<'a> {
+        RowTrainer {
+            gradients: self.gradients_of(context),
+            sgd: tasks.sgd,
+            layers: tasks.layers,
+        }
+    }
+
+    fn gradients_of<'a>(&'a self, context: Context<'a>) -> Gradients<'a> {
         let passes = Passes {
             cpu: &self.cpu,
             network: context.network,
             stages: &self.stages,
             share: false,
         };
-        RowTrainer {
-            gradients: Gradients {
-                passes,
-                examples: context.train,
-            },
-            sgd: tasks.sgd,
-            layers: tasks.layers,
+        Gradients {
+            passes,
+            examples: context.train,
         }
     }
 
@@ -153,7 +159,13 @@ impl Trainer for Batched {
                         );
                         self.step(&stepper, steps, terms, first, taken)
                     };
-                    self.call(context, shared, own, &indices[block.clone()], &mut step)?;
+                    self.call(
+                        (context.network, context.train),
+                        shared,
+                        own,
+                        &indices[block.clone()],
+                        &mut step,
+                    )?;
                 }
                 count(&mut walks, &group, &losses);
             }
@@ -186,7 +198,13 @@ impl Trainer for Batched {
                     let targets = chosen(targets.values_mut(), width, own);
                     self.fill(targets, own, taken, |gradient| stepper.clip(gradient))
                 };
-                self.call(context, shared, own, &indices[block.clone()], &mut fill)?;
+                self.call(
+                    (context.network, context.train),
+                    shared,
+                    own,
+                    &indices[block.clone()],
+                    &mut fill,
+                )?;
             }
             count(&mut walks, &group, &losses);
         }
@@ -200,28 +218,33 @@ impl Trainer for Batched {
         rows: GradientRows<'_>,
         clients: &[u32],
     ) -> Result<(), EngineError> {
-        let width = context.network.layout().width();
-        let models: &HostRows = downcast("shard_gradients", rows.models)?;
-        let targets: &mut HostRows = downcast_mut("shard_gradients", rows.gradients)?;
-        let shard = |client: &u32| context.partition.shard(*client as usize);
-        let sizes = clients.iter().map(|client| shard(client).len()).enumerate();
-        for group in groups(sizes.filter(|(_, size)| *size > 0)) {
-            let indices: Vec<&[u32]> = group
-                .places
-                .iter()
-                .map(|row| shard(&clients[*row]))
-                .collect();
-            for block in group.blocks(width) {
-                let own = &group.places[block.clone()];
-                let shared = models.shared().expect("they lie in host memory");
-                let mut fill = |taken: &Taken<'_>| {
-                    let targets = chosen(targets.values_mut(), width, own);
-                    self.fill(targets, own, taken, |_| {})
-                };
-                self.call(context, shared, own, &indices[block.clone()], &mut fill)?;
-            }
-        }
+        let shards = SeenExamples::of_shards(&context, clients);
+        self.gradients_of_lists(context, rows, &shards, |_| {})?;
         Ok(())
+    }
+
+    fn outputs(
+        &self,
+        context: Context<'_>,
+        models: &dyn Rows,
+        seen: &SeenExamples<'_>,
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
+        self.outputs_for(context, downcast("outputs", models)?, seen)
+    }
+
+    fn gradients_on(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        seen: &SeenExamples<'_>,
+        sgd: &Sgd,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        let trainer = RowTrainer {
+            gradients: self.gradients_of(context),
+            sgd,
+            layers: None,
+        };
+        self.gradients_of_lists(context, rows, seen, |gradient| trainer.clip(gradient))
     }
 
     fn evaluate(

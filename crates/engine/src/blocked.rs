@@ -15,9 +15,10 @@ use crate::network::Network;
 use crate::processor::host_rows::HostRows;
 use crate::training::batches::ShardPass;
 use crate::training::context::{Context, RowStates, no_validation};
+use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
-use crate::training::tally::{DeviceLosses, RowTally};
-use crate::training::work::{Amount, RowWork, Tasks, WorkloadSize};
+use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::work::{Amount, RowWork, Sgd, Tasks, WorkloadSize};
 use evaluation::evaluate::HeldOut;
 use evaluation::judged::JudgedExamples;
 use pass::inputs::Goal;
@@ -101,6 +102,57 @@ impl Blocked {
             passes: self.passes(context.network, share),
             examples: context.train,
         }
+    }
+
+    /// How rows that see `seen` are dealt to threads, and what computes them.
+    fn of_lists<'a>(
+        &'a self,
+        context: Context<'a>,
+        seen: &SeenExamples<'_>,
+    ) -> Result<(Deal, Gradients<'a>), EngineError> {
+        let share_rows = self.workers.share(seen.rows.len());
+        let deal = match share_rows {
+            true => Deal::InTurn,
+            false => Deal::Grains(1),
+        };
+        let gradients = Gradients {
+            passes: self.passes(context.network, share_rows),
+            examples: seen.set.of(&context)?,
+        };
+        Ok((deal, gradients))
+    }
+
+    /// The gradient of every row on its examples, changed by `finish`, into `rows.gradients`; rows without examples keep zeros. Returns
+    /// their losses.
+    fn gradients_of_lists(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        seen: &SeenExamples<'_>,
+        finish: impl Fn(Gradients<'_>, &mut [f32]) + Sync + Send,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        let width = context.network.layout().width();
+        let (deal, gradients) = self.of_lists(context, seen)?;
+        let fill = |(row, (target, model)): (usize, (&mut [f32], &[f32]))| {
+            let (list, mut losses) = (seen.rows[row], LossSum::default());
+            if list.is_empty() {
+                return Ok(losses);
+            }
+            let mut scratch = self.scratches.take();
+            scratch.indices.clear();
+            scratch.indices.extend_from_slice(list);
+            let (dropout, slopes) = (seen.dropout[row].as_ref(), seen.slopes_of(row));
+            let loss = gradients.accumulate(model, &mut scratch, dropout, slopes)?;
+            finish(gradients, &mut scratch.gradient);
+            target.copy_from_slice(&scratch.gradient);
+            self.scratches.put(scratch);
+            losses.add(loss / list.len() as f64, list.len());
+            Ok(losses)
+        };
+        let models = values("gradients", rows.models)?.chunks_exact(width);
+        let targets = values_mut("gradients", rows.gradients)?.chunks_exact_mut(width);
+        let rows = targets.zip(models).enumerate().collect();
+        self.workers.map(rows, deal, fill)
     }
 
     fn passes<'a>(&'a self, network: &'a Network, share: bool) -> Passes<'a> {
@@ -194,32 +246,47 @@ impl Trainer for Blocked {
         rows: GradientRows<'_>,
         clients: &[u32],
     ) -> Result<(), EngineError> {
+        let shards = SeenExamples::of_shards(&context, clients);
+        self.gradients_of_lists(context, rows, &shards, |_, _| ())?;
+        Ok(())
+    }
+
+    fn outputs(
+        &self,
+        context: Context<'_>,
+        models: &dyn Rows,
+        seen: &SeenExamples<'_>,
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
         let width = context.network.layout().width();
-        let share_rows = self.workers.share(clients.len());
-        let gradients = self.gradients_of(context, share_rows);
-        let fill = |((target, model), client): ((&mut [f32], &[f32]), &u32)| {
-            let shard = context.partition.shard(*client as usize);
-            if shard.is_empty() {
-                return Ok(());
-            }
+        let (deal, gradients) = self.of_lists(context, seen)?;
+        let outputs = |(row, model): (usize, &[f32])| {
             let mut scratch = self.scratches.take();
             scratch.indices.clear();
-            scratch.indices.extend_from_slice(shard);
-            gradients.accumulate(model, &mut scratch, None)?;
-            target.copy_from_slice(&scratch.gradient);
+            scratch.indices.extend_from_slice(seen.rows[row]);
+            let outputs = gradients.outputs(model, &mut scratch, seen.dropout[row].as_ref());
             self.scratches.put(scratch);
-            Ok(())
+            outputs
         };
-        let models = values("shard_gradients", rows.models)?.chunks_exact(width);
-        let targets = values_mut("shard_gradients", rows.gradients)?;
-        let targets = targets.chunks_exact_mut(width);
-        let rows: Vec<_> = targets.zip(models).zip(clients).collect();
-        let deal = match share_rows {
-            true => Deal::InTurn,
-            false => Deal::Grains(1),
-        };
-        self.workers.map(rows, deal, fill)?;
-        Ok(())
+        let models = values("outputs", models)?.chunks_exact(width);
+        self.workers
+            .map(models.enumerate().collect(), deal, outputs)
+    }
+
+    fn gradients_on(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        seen: &SeenExamples<'_>,
+        sgd: &Sgd,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        self.gradients_of_lists(context, rows, seen, |gradients, gradient| {
+            let trainer = RowTrainer {
+                gradients,
+                sgd,
+                layers: None,
+            };
+            trainer.clip(gradient);
+        })
     }
 
     fn evaluate(

@@ -60,8 +60,9 @@ pub use stack::row_lists::RowLists;
 #[cfg(feature = "gpu")]
 pub use stacked::{Launched, Trace, is_told_by_runs};
 pub use stream::{Key, Purpose, stream, threefry};
-pub use training::learner::{Learner, LearnerState, Start};
+pub use training::learner::{GradientsOn, Learner, LearnerState, Start};
 pub use training::local_work::{Anchor, LocalWork, Velocity};
+pub use training::row_examples::{ExampleSet, RowExamples};
 pub use training::schedule::{
     Constant, Cosine, Harmonic, InverseTime, LearningRate, Milestones, OwnSchedule, Per, Power,
     Progress, Restart, Schedule, Step,

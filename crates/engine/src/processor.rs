@@ -58,6 +58,14 @@ impl Processor {
         &self.cpu
     }
 
+    /// The trainer of `network`'s rows, whose model does not compute rows itself.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if threads cannot be started.
+    pub(crate) fn blocked(&self, network: &Network) -> Result<Blocked, EngineError> {
+        Blocked::new(&self.cpu, network)
+    }
+
     /// `values` as rows of `width` floats.
     pub(crate) fn rows(&self, values: RowMemory, width: usize) -> HostRows {
         HostRows::new(&self.cpu, &self.recycled, values, width)
@@ -137,7 +145,7 @@ impl Backend for Processor {
         self.recycled.clear();
         match network.host_model() {
             Some(_) => Ok(Box::new(Batched::new(&self.cpu, network))),
-            None => Ok(Box::new(Blocked::new(&self.cpu, network)?)),
+            None => Ok(Box::new(self.blocked(network)?)),
         }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod batches;
 pub(crate) mod context;
 pub(crate) mod learner;
 pub(crate) mod local_work;
+pub(crate) mod row_examples;
 pub(crate) mod schedule;
 pub(crate) mod score;
 pub(crate) mod tally;

@@ -162,6 +162,11 @@ impl Partition {
         self.shards[client].first()
     }
 
+    /// How many examples the indices count, `M`, also those of no client.
+    pub fn examples(&self) -> usize {
+        self.examples
+    }
+
     /// `of(client)` for the client of each example, `[M]`, also of those of local test sets; `nobody` for examples of no
     /// client.
     pub fn per_example<T: Copy>(&self, nobody: T, of: impl Fn(usize) -> T) -> Vec<T> {

@@ -3,9 +3,10 @@
 use super::rows::Rows;
 use crate::error::EngineError;
 use crate::training::context::{Context, RowStates};
+use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
-use crate::training::tally::{DeviceLosses, RowTally};
-use crate::training::work::Tasks;
+use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::work::{Sgd, Tasks};
 use std::fmt::Debug;
 
 /// Trains the rows of a device and judges them. [`Learner`](crate::Learner) checks shapes and clients, and says of each
@@ -40,6 +41,24 @@ pub(crate) trait Trainer: Debug + Send {
         rows: GradientRows<'_>,
         clients: &[u32],
     ) -> Result<(), EngineError>;
+
+    /// The outputs of every row for its examples, `[B, T, C]` each; none of a row without examples. Waits for the device.
+    fn outputs(
+        &self,
+        context: Context<'_>,
+        models: &dyn Rows,
+        seen: &SeenExamples<'_>,
+    ) -> Result<Vec<Vec<f32>>, EngineError>;
+
+    /// The gradient of every row on its examples into `rows.gradients`, clipped as `sgd` says; rows without examples keep zeros.
+    /// Returns the losses of the network on them, `[R]`, whatever the slopes.
+    fn gradients_on(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        seen: &SeenExamples<'_>,
+        sgd: &Sgd,
+    ) -> Result<Vec<LossSum>, EngineError>;
 
     /// Loss and accuracy of every row on `split`, or on its examples `subset`. Waits for the device.
     fn evaluate(

@@ -4,12 +4,12 @@ use super::Batched;
 use crate::blocked::evaluation::distinct::block;
 use crate::blocked::pass::passes::labels_of;
 use crate::error::EngineError;
+use crate::network::Network;
 use crate::network::host_model::{
-    LentExamples, LentRows, ReturnedGradient, RowGradients, TakeGradients,
+    HostModel, LentExamples, LentRows, ReturnedGradient, RowGradients, TakeGradients,
 };
 use crate::network::layout::Layout;
 use crate::processor::row_memory::RowMemory;
-use crate::training::context::Context;
 use meshfold_data::Examples;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -101,25 +101,43 @@ impl Taken<'_> {
     }
 }
 
-impl Batched {
-    /// Calls `take` with the losses and gradients of the rows `rows` of `models` `[_, P_pad]`, each on its examples
-    /// `indices`; all have the same number.
+/// The rows of a call, and what their batches are cut into.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Called<'a> {
+    pub(super) layout: &'a Layout,
+    /// Ascending.
+    pub(super) rows: &'a [usize],
+    /// Examples of each row.
+    pub(super) batch: usize,
+    /// Whether gradients are means over the examples; else they are sums.
+    pub(super) means: bool,
+}
+
+/// Has the model compute the gradients of the rows that it is lent on a part of their batches.
+pub(super) type OfPiece<'a> = dyn FnMut(LentRows, Range<usize>, &mut TakeGradients<'_>) -> Result<(), EngineError>
+    + Send
+    + 'a;
+
+impl Called<'_> {
+    /// Calls `take` with the losses and gradients of the rows of `models` `[_, P_pad]`, which `of_piece` computes piece by piece.
     ///
     /// # Errors
     /// Errors of the model and of `take`.
-    pub(super) fn call(
+    pub(super) fn gradients(
         &self,
-        context: Context<'_>,
         models: Arc<RowMemory>,
-        rows: &[usize],
-        indices: &[&[u32]],
+        of_piece: &mut OfPiece<'_>,
         take: &mut (dyn FnMut(&Taken<'_>) -> Result<(), EngineError> + Send),
     ) -> Result<(), EngineError> {
-        let layout = &**context.network.layout();
+        let Self {
+            layout,
+            rows,
+            batch,
+            means,
+        } = *self;
         let lent = lend(models, layout.width(), rows);
-        let batch = indices.first().map_or(0, |indices| indices.len());
         if batch <= PIECE {
-            return self.piece(context, lent, indices, &mut |losses, gradients| {
+            return of_piece(lent, 0..batch, &mut |losses, gradients| {
                 let rows = RowGradients::new(layout, rows.len(), losses, gradients)?;
                 take(&Taken::Whole(rows, layout))
             });
@@ -129,8 +147,10 @@ impl Batched {
         let mut one = vec![0.0; layout.width()];
         for first in (0..batch).step_by(PIECE) {
             let part = first..(first + PIECE).min(batch);
-            let share = part.len() as f32 / batch as f32;
-            let pieces: Vec<&[u32]> = indices.iter().map(|all| &all[part.clone()]).collect();
+            let share = match means {
+                true => part.len() as f32 / batch as f32,
+                false => 1.0,
+            };
             let mut add = |of_piece: &[f32], gradients: &[ReturnedGradient<'_>]| {
                 let taken = RowGradients::new(layout, rows.len(), of_piece, gradients)?;
                 for (place, sum) in sums.chunks_exact_mut(layout.width()).enumerate() {
@@ -140,26 +160,40 @@ impl Batched {
                 }
                 Ok(())
             };
-            self.piece(context, lent.clone(), &pieces, &mut add)?;
+            of_piece(lent.clone(), part, &mut add)?;
         }
         drop(lent);
         take(&Taken::Sum(&losses, &sums, layout))
     }
+}
 
-    /// Has the model compute the gradients of the rows `lent`, row `i` on the examples `indices[i]`.
-    fn piece(
+impl Batched {
+    /// Calls `take` with the losses and gradients of the rows `rows` of `models` `[_, P_pad]`, each on its examples
+    /// `indices` of `examples`; all have the same number.
+    ///
+    /// # Errors
+    /// Errors of the model and of `take`.
+    pub(super) fn call(
         &self,
-        context: Context<'_>,
-        lent: LentRows,
+        (network, examples): (&Network, &Examples),
+        models: Arc<RowMemory>,
+        rows: &[usize],
         indices: &[&[u32]],
-        take: &mut TakeGradients<'_>,
+        take: &mut (dyn FnMut(&Taken<'_>) -> Result<(), EngineError> + Send),
     ) -> Result<(), EngineError> {
-        let body = context.network.host_model();
-        let model = &body.expect("this trainer has such a model").model;
-        let labels: Vec<u16> =
-            labels_of(context.train, indices.iter().copied().flatten()).collect();
-        let examples = self.examples(context.train, indices);
-        model.gradients(lent, examples, &labels, take)
+        let called = Called {
+            layout: network.layout(),
+            rows,
+            batch: indices.first().map_or(0, |indices| indices.len()),
+            means: true,
+        };
+        let mut of_piece = |lent: LentRows, part: Range<usize>, take: &mut TakeGradients<'_>| {
+            let pieces: Vec<&[u32]> = indices.iter().map(|all| &all[part.clone()]).collect();
+            let labels: Vec<u16> = labels_of(examples, pieces.iter().copied().flatten()).collect();
+            let seen = self.examples(examples, &pieces);
+            model(network).gradients(lent, seen, &labels, take)
+        };
+        called.gradients(models, &mut of_piece, take)
     }
 
     /// The examples `indices` of each row, the same number for all; a single list is for all rows.
@@ -181,6 +215,12 @@ impl Batched {
             width,
         }
     }
+}
+
+/// The model of a network that this trainer trains.
+pub(super) fn model(network: &Network) -> &dyn HostModel {
+    let body = network.host_model();
+    &*body.expect("this trainer has such a model").model
 }
 
 /// The rows `rows`, ascending, of `models` `[_, width]`; copied only if they are not consecutive.

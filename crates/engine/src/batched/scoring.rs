@@ -1,11 +1,12 @@
 //! Scores of models that compute many rows at once.
 
 use super::Batched;
-use super::calls::{PASSES, groups, lend, rows_of_a_call};
+use super::calls::{PASSES, groups, lend, model, rows_of_a_call};
 use crate::blocked::evaluation::distinct::Distinct;
 use crate::blocked::pass::passes::labels_of;
 use crate::error::EngineError;
 use crate::kernels::BatchScore;
+use crate::network::Network;
 use crate::network::host_model::{LentExamples, LentRows, expect_outputs};
 use crate::processor::host_rows::HostRows;
 use crate::processor::row_memory::RowMemory;
@@ -56,7 +57,13 @@ impl Batched {
                     ..self.examples(examples, &[indices])
                 };
                 let labels: Vec<u16> = labels_of(examples, indices).collect();
-                self.judge(context, lent.clone(), seen, Labels::Same(&labels), outcomes)?;
+                self.judge(
+                    context.network,
+                    lent.clone(),
+                    seen,
+                    Labels::Same(&labels),
+                    outcomes,
+                )?;
             }
         }
         let judged = all.len();
@@ -90,7 +97,7 @@ impl Batched {
                     let all = indices.iter().copied().flatten();
                     let labels: Vec<u16> = labels_of(context.train, all).collect();
                     let labels = Labels::Each(&labels);
-                    self.judge(context, lent.clone(), seen, labels, &mut outcomes)?;
+                    self.judge(context.network, lent.clone(), seen, labels, &mut outcomes)?;
                 }
                 for (row, outcome) in rows.iter().zip(outcomes) {
                     scores[*row] = Score::of([outcome].into_iter(), group.size);
@@ -101,19 +108,16 @@ impl Batched {
     }
 
     /// Adds the scores of the rows `lent` on `examples` to `outcomes` `[R]`.
-    fn judge(
+    pub(super) fn judge(
         &self,
-        context: Context<'_>,
+        network: &Network,
         lent: LentRows,
         examples: LentExamples,
         labels: Labels<'_>,
         outcomes: &mut [BatchScore],
     ) -> Result<(), EngineError> {
-        let network = context.network;
         let (batch, classes) = (examples.batch, network.classes());
-        let body = network.host_model();
-        let model = &body.expect("this trainer has such a model").model;
-        let mut outputs = model.outputs(lent, examples)?;
+        let mut outputs = model(network).outputs(lent, examples)?;
         expect_outputs(&outputs, outcomes.len(), batch, classes)?;
         let rows = outputs.chunks_exact_mut((batch * classes).max(1));
         for (row, (outputs, outcome)) in rows.zip(outcomes).enumerate() {
@@ -129,7 +133,7 @@ impl Batched {
         Ok(())
     }
 
-    fn shared(&self, models: &HostRows) -> Arc<RowMemory> {
+    pub(super) fn shared(&self, models: &HostRows) -> Arc<RowMemory> {
         use crate::backend::rows::Rows;
         models.shared().expect("they lie in host memory")
     }
@@ -137,7 +141,7 @@ impl Batched {
 
 /// The labels of examples: `[B]` if all rows see the same examples, else `[R, B]`.
 #[derive(Debug, Clone, Copy)]
-enum Labels<'a> {
+pub(super) enum Labels<'a> {
     Same(&'a [u16]),
     Each(&'a [u16]),
 }

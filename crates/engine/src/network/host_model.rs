@@ -44,6 +44,24 @@ pub trait HostModel: Debug + Send + Sync {
         labels: &[u16],
         take: &mut TakeGradients<'_>,
     ) -> Result<(), EngineError>;
+
+    /// As [`HostModel::gradients`], with a loss that is not the model's: calls `take` with the gradient of the sum of `slopes` times outputs,
+    /// `[R, B, C]` each, with respect to the parameters. The losses that it gives do not count.
+    ///
+    /// # Errors
+    /// As [`HostModel::gradients`]; [`EngineError::OwnModel`] by default, as of a model that cannot do so.
+    fn pull_back(
+        &self,
+        models: LentRows,
+        examples: LentExamples,
+        slopes: &[f32],
+        take: &mut TakeGradients<'_>,
+    ) -> Result<(), EngineError> {
+        let _ = (models, examples, slopes, take);
+        refuse(
+            "it takes no gradients of other losses than its own: a method that gives `slopes` needs `pull_back`".to_owned(),
+        )
+    }
 }
 
 /// Receives the losses `[R]`, and one gradient per parameter, from [`HostModel::gradients`].

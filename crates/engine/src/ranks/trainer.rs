@@ -8,13 +8,16 @@ use super::world::World;
 use crate::backend::rows::{Rows, downcast, downcast_mut};
 use crate::backend::trainer::{AnchorRows, GradientRows, TrainedRows, Trainer};
 use crate::error::EngineError;
+use crate::network::dropout::Dropout;
 use crate::training::batches::{RowKey, ShardPass};
 use crate::training::context::{Context, RowStates};
+use crate::training::row_examples::{ExampleSet, SeenExamples};
 use crate::training::score::{Score, Split};
-use crate::training::tally::{DeviceLosses, RowTally};
-use crate::training::work::{Amount, RowWork, Tasks};
+use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::work::{Amount, RowWork, Sgd, Tasks};
 use meshfold_data::Partition;
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 /// Trains the rows of this rank with a trainer of its device. A rank has the examples of its own clients only. A row
 /// that needs the examples of another rank's client moves to that rank first.
@@ -24,6 +27,12 @@ pub(crate) struct RankedTrainer {
     inner: Box<dyn Trainer>,
     /// The partition of this rank's clients, with indices into the examples that it holds.
     held: Partition,
+    /// These examples, by their numbers among all, ascending.
+    own: Vec<u32>,
+    /// All examples of the partition.
+    examples: u32,
+    /// The rank that holds each of them, once it was asked for.
+    ranks_of_examples: OnceLock<Vec<u32>>,
     /// For each row, the only rank that knows its losses, or [`ALL_RANKS`]. Rows beyond the end were never trained.
     only_rank_with_losses: Vec<u32>,
     /// The losses that devices keep, if they do. Then all ranks know the same tallies.
@@ -67,6 +76,9 @@ impl RankedTrainer {
         );
         Self {
             held,
+            own,
+            examples: partition.examples() as u32,
+            ranks_of_examples: OnceLock::new(),
             world: world.clone(),
             on_devices: inner.keeps_losses().then(LossesOnDevices::default),
             inner,
@@ -235,6 +247,86 @@ impl RankedTrainer {
     }
 }
 
+/// What this rank's rows see.
+struct DealtExamples<'a> {
+    placement: Arc<Placement>,
+    set: ExampleSet,
+    /// The examples of its rows, training examples by their places among those that the rank holds.
+    lists: Vec<Cow<'a, [u32]>>,
+    dropout: Vec<Option<Dropout>>,
+    slopes: Option<Vec<&'a [f32]>>,
+}
+
+impl DealtExamples<'_> {
+    fn seen(&self) -> SeenExamples<'_> {
+        SeenExamples {
+            set: self.set,
+            rows: self.lists.iter().map(|list| &**list).collect(),
+            dropout: self.dropout.clone(),
+            slopes: self.slopes.clone(),
+        }
+    }
+}
+
+impl RankedTrainer {
+    /// Deals examples of rows to the ranks: a row goes to the rank that holds its training examples, the others stay.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`] if a row is to see training examples of two ranks, or of nobody.
+    fn dealt<'a>(
+        &self,
+        placement: &Arc<Placement>,
+        context: &Context<'_>,
+        seen: &SeenExamples<'a>,
+    ) -> Result<DealtExamples<'a>, EngineError> {
+        let rank = self.world.rank();
+        let mut dealt = DealtExamples {
+            placement: placement.clone(),
+            set: seen.set,
+            lists: Vec::new(),
+            dropout: Vec::new(),
+            slopes: None,
+        };
+        if seen.set == ExampleSet::Train {
+            let homes = self.world.placement(self.held.clients());
+            let all = context.partition;
+            let ranks = self.ranks_of_examples.get_or_init(|| {
+                all.per_example(u32::MAX, |client| homes.owner(client as u32) as u32)
+            });
+            let of_example = |index: &u32| ranks[*index as usize % ranks.len()];
+            let mut owners = Vec::with_capacity(seen.rows.len());
+            for (row, list) in (0u32..).zip(&seen.rows) {
+                let home = list.first().map_or(placement.owner(row) as u32, of_example);
+                if home == u32::MAX || list.iter().any(|index| of_example(index) != home) {
+                    return Err(EngineError::Setting {
+                        what: "training examples of a row over several ranks",
+                        found: format!("examples of row {row} that several ranks or none hold"),
+                        needed: "those of one client",
+                    });
+                }
+                owners.push(home);
+            }
+            dealt.placement = Arc::new(Placement::new(owners, self.world.ranks.count()));
+        }
+        let own = dealt.placement.of(rank);
+        let place = |index: &u32| {
+            let (example, variant) = (*index % self.examples, *index / self.examples);
+            let place = self.own.binary_search(&example);
+            let place = place.expect("this rank holds the examples of its clients") as u32;
+            place + variant * self.own.len() as u32
+        };
+        let list = |row: &u32| match seen.set {
+            ExampleSet::Train => Cow::from_iter(seen.rows[*row as usize].iter().map(place)),
+            ExampleSet::Validation | ExampleSet::Test => Cow::from(seen.rows[*row as usize]),
+        };
+        dealt.lists = own.iter().map(list).collect();
+        dealt.dropout = dealt.placement.pick(&seen.dropout, rank);
+        let slopes = seen.slopes.as_ref();
+        dealt.slopes = slopes.map(|slopes| dealt.placement.pick(slopes, rank));
+        Ok(dealt)
+    }
+}
+
 impl Trainer for RankedTrainer {
     fn train(
         &mut self,
@@ -337,6 +429,87 @@ impl Trainer for RankedTrainer {
         self.world
             .expect(self.inner.shard_gradients(context, own_rows, &clients));
         Ok(())
+    }
+
+    fn outputs(
+        &self,
+        context: Context<'_>,
+        models: &dyn Rows,
+        seen: &SeenExamples<'_>,
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
+        let models: &RankedRows = downcast("outputs", models)?;
+        let dealt = self.dealt(models.placement(), &context, seen)?;
+        let models = models.at(&dealt.placement);
+        let context = Context {
+            partition: &self.held,
+            ..context
+        };
+        let own = match dealt.lists.is_empty() {
+            true => Vec::new(),
+            false => {
+                let outputs = self.inner.outputs(context, models.own(), &dealt.seen());
+                self.world.expect(outputs)
+            }
+        };
+        let network = context.network;
+        let each = network.positions() * network.outputs();
+        let size = |row: u32| seen.rows[row as usize].len() * each;
+        let words: Vec<u64> = own
+            .iter()
+            .flatten()
+            .map(|x| u64::from(x.to_bits()))
+            .collect();
+        let ranks = 0..self.world.ranks.count();
+        let of_rank = |rank| dealt.placement.of(rank).iter().map(|row| size(*row)).sum();
+        let lengths: Vec<usize> = ranks.map(of_rank).collect();
+        let told = self.world.ranks.transport().all_gather(&words, &lengths);
+        let mut told: Vec<_> = told.iter().map(|words| words.iter()).collect();
+        let outputs = (0..seen.rows.len() as u32).map(|row| {
+            let words = told[dealt.placement.owner(row)].by_ref().take(size(row));
+            words.map(|bits| f32::from_bits(*bits as u32)).collect()
+        });
+        Ok(outputs.collect())
+    }
+
+    fn gradients_on(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        seen: &SeenExamples<'_>,
+        sgd: &Sgd,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        let models: &RankedRows = downcast("gradients", rows.models)?;
+        let gradients: &mut RankedRows = downcast_mut("gradients", rows.gradients)?;
+        let dealt = self.dealt(models.placement(), &context, seen)?;
+        gradients.move_to(&dealt.placement);
+        let models = models.at(&dealt.placement);
+        let own_rows = GradientRows {
+            models: models.own(),
+            gradients: gradients.own_mut(),
+        };
+        let context = Context {
+            partition: &self.held,
+            ..context
+        };
+        let own = match dealt.lists.is_empty() {
+            true => Vec::new(),
+            false => {
+                let losses = self
+                    .inner
+                    .gradients_on(context, own_rows, &dealt.seen(), sgd);
+                self.world.expect(losses)
+            }
+        };
+        let words = own
+            .iter()
+            .map(|losses| [losses.sum.to_bits(), losses.steps, losses.examples]);
+        let all = self.world.per_row(&dealt.placement, words).into_iter();
+        let losses = |[sum, steps, examples]: [u64; 3]| LossSum {
+            sum: f64::from_bits(sum),
+            steps,
+            examples,
+        };
+        Ok(all.map(losses).collect())
     }
 
     /// # Errors

@@ -1,6 +1,7 @@
 //! The stacked trainer: local steps and gradients of all rows.
 
 pub(crate) mod evaluate;
+mod on_processor;
 
 use crate::backend::rows::{Rows, downcast, downcast_mut};
 use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
@@ -28,12 +29,14 @@ use crate::stacked::requests::train_batch_request::{
 };
 use crate::stacked::stack_ops::stack_rows::StackRows;
 use crate::training::context::{Context, RowStates};
+use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
-use crate::training::tally::{DeviceLosses, RowTally};
+use crate::training::tally::{DeviceLosses, LossSum, RowTally};
 use crate::training::trained_layers::TrainedLayers;
-use crate::training::work::{RowWork, Tasks, WorkloadSize};
+use crate::training::work::{RowWork, Sgd, Tasks, WorkloadSize};
 use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::{Examples, Splits};
+use on_processor::OnProcessor;
 use std::sync::Arc;
 
 /// The least and the most bytes of the largest buffer of activations, if the device allows as much: for small and large
@@ -59,6 +62,7 @@ pub(crate) struct Stacked {
     pub(crate) participant: Option<Participant>,
     /// Most indices of a schedule.
     schedule: usize,
+    on_processor: OnProcessor,
 }
 
 /// Most bytes of a buffer of activations on `gpu`.
@@ -167,6 +171,7 @@ impl Stacked {
                 .filter(|_| network.own_model().is_none())
                 .map(LaunchCoalescer::participant),
             schedule: SCHEDULE,
+            on_processor: OnProcessor::default(),
         })
     }
 
@@ -366,6 +371,25 @@ impl Trainer for Stacked {
         let outcome = steps.each(|part| steps.gradient(part, &sink));
         *out.rows() = StackRows::new(tensor(gradients));
         outcome
+    }
+
+    fn outputs(
+        &self,
+        context: Context<'_>,
+        models: &dyn Rows,
+        seen: &SeenExamples<'_>,
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
+        self.on_processor.outputs(context, models, seen)
+    }
+
+    fn gradients_on(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        seen: &SeenExamples<'_>,
+        sgd: &Sgd,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        self.gradients_by_processor(context, rows, seen, sgd)
     }
 
     fn evaluate(

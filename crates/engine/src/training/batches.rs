@@ -257,6 +257,12 @@ impl ShardPass {
         })
     }
 
+    /// Counts a step on examples that are not drawn, in the round after `rounds` rounds.
+    pub(crate) fn count_step(&mut self, rounds: u64) {
+        self.begin_round(rounds);
+        self.position.steps += 1;
+    }
+
     /// Notes where the row stands, if the round after `rounds` rounds begins for it.
     fn begin_round(&mut self, rounds: u64) {
         if self.round.is_none_or(|round| round.rounds != rounds) {
@@ -335,6 +341,14 @@ impl<'a> Batches<'a> {
             augmentation,
             ..self
         }
+    }
+
+    /// The same of examples that are `examples` in number: variants of their images lie beyond that.
+    pub(crate) fn among(mut self, examples: usize) -> Self {
+        if let Some(augmentation) = &mut self.augmentation {
+            augmentation.examples = examples;
+        }
+        self
     }
 
     /// The same with every rate multiplied by `scale`.

@@ -3,10 +3,12 @@
 mod aside;
 mod checks;
 mod counts;
+mod examples;
 mod rates;
 mod start;
 mod state;
 
+pub use examples::GradientsOn;
 pub use start::Start;
 pub use state::LearnerState;
 

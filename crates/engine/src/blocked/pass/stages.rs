@@ -61,6 +61,13 @@ impl Stages {
         };
         Self { stages, piece }
     }
+
+    /// The pieces that a batch of `count` examples is cut into.
+    pub(crate) fn pieces(&self, count: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let most = self.piece;
+        let firsts = (0..count).step_by(most);
+        firsts.map(move |first| first..(first + most).min(count))
+    }
 }
 
 impl Stage {

@@ -26,6 +26,8 @@ pub(crate) struct BatchPiece<'a> {
     /// Examples of the whole batch, whose mean is taken.
     pub(crate) count: usize,
     pub(crate) dropout: Option<&'a Dropout>,
+    /// The gradient of a loss by the outputs for the whole batch, `[B, T, C]`, in place of that of the network's loss.
+    pub(crate) slopes: Option<&'a [f32]>,
     /// The examples are there, and what the first layer makes of them.
     pub(crate) begun: bool,
 }
@@ -39,9 +41,18 @@ impl Gradients<'_> {
         scratch: &mut Scratch,
         piece: &BatchPiece<'_>,
     ) -> f64 {
+        self.read(scratch, piece);
+        let outputs = self.pass(weights, scratch, piece);
+        let last = scratch.stages.len() - 1;
+        let outputs = &mut scratch.stages[last].outputs[..outputs];
+        self.judge(outputs, &scratch.labels, piece)
+    }
+
+    /// The outputs of a piece whose examples are read, at the beginning of those of the last stage, `[T, B, C]`. Returns how many
+    /// numbers they are.
+    fn pass(&self, weights: &[f32], scratch: &mut Scratch, piece: &BatchPiece<'_>) -> usize {
         let network = self.passes.network;
         let batch = piece.part.len();
-        self.read(scratch, piece);
         let masks = piece.dropout.map(|dropout| Masks {
             dropout,
             first: piece.part.start,
@@ -56,10 +67,7 @@ impl Gradients<'_> {
         let pairs = &mut scratch.weight_pairs;
         let weights = self.passes.row_weights(weights, pairs, piece.begun);
         self.passes.forward(weights, &examples, memory, buffers);
-        let (width, positions) = (network.outputs(), network.positions());
-        let last = scratch.stages.len() - 1;
-        let outputs = &mut scratch.stages[last].outputs[..batch * positions * width];
-        self.judge(outputs, &scratch.labels, piece.count)
+        batch * network.positions() * network.outputs()
     }
 
     /// Makes room for a piece, and reads its examples and what they are to be.
@@ -84,20 +92,68 @@ impl Gradients<'_> {
             .gather(self.examples, indices, Goal::Training, input);
     }
 
-    /// Turns outputs into the gradient of the mean loss of a batch of `count` examples. Returns the sum of the losses of
-    /// those that the outputs are of, each the mean over its judged positions.
-    pub(crate) fn judge(&self, outputs: &mut [f32], labels: &[u16], count: usize) -> f64 {
+    /// Turns the outputs of a piece into the gradient of the mean loss of its batch, or into the slopes that the piece has in its place.
+    /// Returns the sum of the losses of the examples, each the mean over its judged positions.
+    pub(crate) fn judge(&self, outputs: &mut [f32], labels: &[u16], piece: &BatchPiece<'_>) -> f64 {
         let Passes { cpu, network, .. } = self.passes;
         let (width, positions) = (network.outputs(), network.positions());
-        let scale = 1.0 / (count * positions) as f32;
+        let scale = 1.0 / (piece.count * positions) as f32;
+        let scale = piece.slopes.is_none().then_some(scale);
         let outcome = cpu.instructions().vectorize(
             #[inline(always)]
-            || network.loss().judge(outputs, labels, width, Some(scale)),
+            || network.loss().judge(outputs, labels, width, scale),
         );
+        if let Some(slopes) = piece.slopes {
+            let each = positions * width;
+            let slopes = &slopes[piece.part.start * each..piece.part.end * each];
+            by_position(slopes, [piece.part.len(), positions, width], outputs);
+        }
         outcome.loss / positions as f64
     }
 
-    /// The mean gradient over all of `scratch.indices` into `scratch.gradient`; returns the sum of the losses.
+    /// The outputs for all of `scratch.indices`, `[B, T, C]`.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(crate) fn outputs(
+        &self,
+        weights: &[f32],
+        scratch: &mut Scratch,
+        dropout: Option<&Dropout>,
+    ) -> Result<Vec<f32>, EngineError> {
+        let network = self.passes.network;
+        let (count, positions, width) = (
+            scratch.indices.len(),
+            network.positions(),
+            network.outputs(),
+        );
+        let mut all = vec![0.0; count * positions * width];
+        for part in self.passes.stages.pieces(count) {
+            let to = &mut all[part.start * positions * width..part.end * positions * width];
+            let batch = part.len();
+            let piece = BatchPiece {
+                part,
+                count,
+                dropout,
+                slopes: None,
+                begun: false,
+            };
+            self.read(scratch, &piece);
+            if let Some(own) = network.own_model() {
+                let x = &scratch.input.x[..batch * network.inputs()];
+                to.copy_from_slice(&own.outputs(weights, x, batch)?);
+                continue;
+            }
+            let found = self.pass(weights, scratch, &piece);
+            let last = scratch.stages.len() - 1;
+            let found = &scratch.stages[last].outputs[..found];
+            by_position(found, [positions, batch, width], to);
+        }
+        Ok(all)
+    }
+
+    /// The mean gradient over all of `scratch.indices` into `scratch.gradient`, or, given `slopes` `[B, T, C]`, that of their product with
+    /// the outputs; returns the sum of the losses.
     ///
     /// # Errors
     /// Those of a model of the user's own.
@@ -106,20 +162,21 @@ impl Gradients<'_> {
         weights: &[f32],
         scratch: &mut Scratch,
         dropout: Option<&Dropout>,
+        slopes: Option<&[f32]>,
     ) -> Result<f64, EngineError> {
         let count = scratch.indices.len();
         let mut gradient = std::mem::take(&mut scratch.gradient);
         gradient.resize(weights.len(), 0.0);
         let mut loss = 0.0;
-        let most = self.passes.stages.piece;
-        for first in (0..count).step_by(most) {
+        for part in self.passes.stages.pieces(count) {
+            let add = part.start > 0;
             let piece = BatchPiece {
-                part: first..(first + most).min(count),
+                part,
                 count,
                 dropout,
+                slopes,
                 begun: false,
             };
-            let add = first > 0;
             if let Some(own) = self.passes.network.own_model() {
                 let target = Target {
                     gradient: &mut gradient,
@@ -139,5 +196,18 @@ impl Gradients<'_> {
         }
         scratch.gradient = gradient;
         Ok(loss)
+    }
+}
+
+/// Copies `from` `[A, B, C]` to `to` `[B, A, C]`.
+fn by_position(from: &[f32], [a, b, c]: [usize; 3], to: &mut [f32]) {
+    if a == 1 || b == 1 {
+        to.copy_from_slice(from);
+        return;
+    }
+    for (first, from) in from.chunks_exact(b * c).enumerate() {
+        for (second, from) in from.chunks_exact(c).enumerate() {
+            to[(second * a + first) * c..][..c].copy_from_slice(from);
+        }
     }
 }

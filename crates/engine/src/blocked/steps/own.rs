@@ -23,7 +23,7 @@ impl Gradients<'_> {
         let (batch, width) = (piece.part.len(), self.passes.network.inputs());
         let pass = own.pass(weights, &scratch.input.x[..batch * width], batch)?;
         let mut outputs = pass.outputs();
-        let loss = self.judge(&mut outputs, &scratch.labels, piece.count);
+        let loss = self.judge(&mut outputs, &scratch.labels, piece);
         if !target.add {
             target.gradient.fill(0.0);
         }

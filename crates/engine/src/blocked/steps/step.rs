@@ -61,6 +61,7 @@ impl RowTrainer<'_> {
                     part: 0..count,
                     count,
                     dropout,
+                    slopes: None,
                     begun,
                 };
                 begun = next.is_some() && self.begins_ahead(scratch);
@@ -86,7 +87,7 @@ impl RowTrainer<'_> {
                     .backward(scratch, count, &mut sink, dropout, begun);
                 loss
             } else {
-                let loss = self.gradients.accumulate(weights, scratch, dropout)?;
+                let loss = self.gradients.accumulate(weights, scratch, dropout, None)?;
                 self.freeze(&mut scratch.gradient);
                 let step = HeavyBallUpdate {
                     weights,
@@ -136,7 +137,7 @@ impl RowTrainer<'_> {
             let dropout = plan.dropout(self.gradients.passes.network);
             let loss = self
                 .gradients
-                .accumulate(weights, scratch, dropout.as_ref())?;
+                .accumulate(weights, scratch, dropout.as_ref(), None)?;
             self.clip(&mut scratch.gradient);
             losses.add(loss / count as f64, count);
         }

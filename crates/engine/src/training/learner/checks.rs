@@ -24,11 +24,25 @@ impl Learner {
     ) -> Result<(), EngineError> {
         self.check_models(stack)?;
         stack.expect_per_row("train", work.rows.len())?;
-        if let Some(scales) = work.rate_scales {
-            stack.expect_per_row("train", scales.len())?;
-        }
         for other in others.iter().flatten() {
             stack.expect_same("train", other)?;
+        }
+        self.check_work(work)
+    }
+
+    /// Whether `work` fits the clients.
+    ///
+    /// # Errors
+    /// As [`Learner::train`].
+    pub(super) fn check_work(&self, work: &LocalWork<'_>) -> Result<(), EngineError> {
+        if let Some(scales) = work.rate_scales
+            && scales.len() != work.rows.len()
+        {
+            return Err(EngineError::RowCount {
+                verb: "train",
+                found: scales.len(),
+                rows: work.rows.len(),
+            });
         }
         if work.round == 0 || work.sgd.batch_size == BatchSize::Size(0) {
             let (what, found) = if work.round == 0 {

@@ -1,0 +1,207 @@
+//! Forward passes and gradients on mini-batches that are drawn first, or on examples of a method's choice.
+
+use super::Learner;
+use crate::backend::trainer::GradientRows;
+use crate::error::EngineError;
+use crate::stack::Stack;
+use crate::training::batches::{RowKey, ShardPass};
+use crate::training::context::Context;
+use crate::training::local_work::LocalWork;
+use crate::training::row_examples::{ExampleSet, RowExamples, SeenExamples};
+use crate::training::work::Amount;
+
+/// What gradients are taken of, and on which examples.
+#[derive(Debug, Clone, Copy)]
+pub struct GradientsOn<'a> {
+    /// The examples of each row.
+    pub examples: &'a RowExamples,
+    /// The gradient of each row's loss by its outputs, `[B, T, C]` for row `i` as [`Learner::outputs`] has them; if absent, the loss is
+    /// that of the network, the mean over the examples.
+    pub slopes: Option<&'a [Vec<f32>]>,
+    /// Whether gradients were taken on these examples before: then their losses and examples do not count again.
+    pub again: bool,
+}
+
+impl Learner {
+    /// Draws the next mini-batch of every row that is not idle, as [`Learner::gradients`] would: what comes after draws the one behind it.
+    /// It is no local step, and counts nowhere; [`Learner::gradients_on`] is.
+    ///
+    /// # Errors
+    /// As [`Learner::gradients`].
+    pub fn next_batches(&mut self, work: &LocalWork<'_>) -> Result<RowExamples, EngineError> {
+        self.check_work(work)?;
+        self.check_own_rates(work)?;
+        self.forget_batches();
+        // Over ranks, nobody holds the examples of all rows. All ranks draw all batches, from the shards as the partition numbers them.
+        let over_ranks = self.device.ranks().is_some();
+        let (count, seed) = (work.rows.len(), self.problem.seed);
+        let examples = match over_ranks {
+            true => self.problem.partition.examples(),
+            false => self.problem.splits.train.len(),
+        };
+        let known = self.passes.len().max(count);
+        self.passes.resize_with(known, ShardPass::default);
+        let (context, tasks) = (self.problem.context(), work.tasks());
+        let (mut lists, mut steps) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (row, (pass, work)) in self.passes.iter_mut().zip(work.rows).enumerate() {
+            let (work, mut list) = (work.one_step(), Vec::new());
+            let key = RowKey {
+                seed,
+                row: row as u32,
+            };
+            if over_ranks {
+                *pass = ShardPass::at(pass.position()).in_round_of(pass);
+                let shard = |client: u32| context.partition.shard(client as usize).to_vec();
+                pass.redraw(key, shard);
+            }
+            let batches = context.batches(pass, &work, &tasks, row);
+            steps.push(batches.among(examples).next(&mut list));
+            lists.push(list);
+            if over_ranks {
+                *pass = ShardPass::at(pass.position()).in_round_of(pass);
+            }
+        }
+        Ok(RowExamples::drawn(lists, steps))
+    }
+
+    /// The outputs of every row's model for its examples, `[B, T, C]` for row `i`: `T` judged positions of `C` numbers each, before the
+    /// softmax. Nothing moves, and nothing counts. Waits for the device.
+    ///
+    /// # Errors
+    /// [`EngineError::RowCount`] if the examples are those of more or fewer rows; [`EngineError::Setting`] if one does not exist, or, over
+    /// several ranks, no rank holds all training examples of a row; [`EngineError::OwnModel`] if a model of the user's own fails.
+    pub fn outputs(
+        &self,
+        stack: &Stack,
+        examples: &RowExamples,
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
+        self.check_models(stack)?;
+        self.check_row_examples(stack.rows(), examples)?;
+        let context = self.problem.context();
+        let seen = self.seen(stack.rows(), examples, None);
+        self.trainer.outputs(context, stack.storage(), &seen)
+    }
+
+    /// The clipped gradient of every row on given examples, `[R, P]`: of the network's loss, or of a loss whose gradient by the outputs is
+    /// given. Rows that are idle or have no examples are zero. It counts as a local step of the others, and the loss is tallied that the
+    /// network's own is. On chosen examples, the learning rate of a schedule over steps moves on by one.
+    ///
+    /// # Errors
+    /// As [`Learner::outputs`], and as [`Learner::train`] of `work`; [`EngineError::Setting`] if slopes are not as many as outputs.
+    pub fn gradients_on(
+        &mut self,
+        stack: &Stack,
+        work: &LocalWork<'_>,
+        on: &GradientsOn<'_>,
+    ) -> Result<Stack, EngineError> {
+        let (rows, examples) = (stack.rows(), on.examples);
+        self.check_models(stack)?;
+        stack.expect_per_row("gradients", work.rows.len())?;
+        self.check_work(work)?;
+        self.check_row_examples(rows, examples)?;
+        self.check_slopes(rows, on)?;
+        self.forget_batches();
+        let context = self.problem.context();
+        let mut seen = self.seen(rows, examples, on.slopes);
+        for (list, work) in seen.rows.iter_mut().zip(work.rows) {
+            if work.amount == Amount::Idle {
+                *list = &[];
+            }
+        }
+        let mut gradients = Stack::zeros(stack.device(), stack.layout(), rows);
+        let of_rows = GradientRows {
+            models: stack.storage(),
+            gradients: gradients.storage_mut(),
+        };
+        let losses = self
+            .trainer
+            .gradients_on(context, of_rows, &seen, work.sgd)?;
+        let steps: Vec<bool> = seen.rows.iter().map(|list| !list.is_empty()).collect();
+        self.local_steps += steps.iter().filter(|makes_one| **makes_one).count() as u64;
+        if !on.again {
+            let is_chosen = examples.steps().is_none();
+            let call = self.call(rows);
+            for (row, losses) in losses
+                .into_iter()
+                .enumerate()
+                .filter(|(row, _)| steps[*row])
+            {
+                call.states.tallies[row].add(losses, work.round);
+                if is_chosen {
+                    call.states.passes[row].count_step(work.round as u64 - 1);
+                }
+            }
+            let lists = (0..rows).filter(|row| steps[*row]);
+            let seen = lists.map(|row| examples.of_row(row).len() as u64);
+            self.examples_seen += seen.sum::<u64>();
+        }
+        Ok(gradients)
+    }
+
+    /// What trainers are given of `examples`.
+    fn seen<'a>(
+        &self,
+        rows: usize,
+        examples: &'a RowExamples,
+        slopes: Option<&'a [Vec<f32>]>,
+    ) -> SeenExamples<'a> {
+        let network = &self.problem.network;
+        let dropout = |row: usize| {
+            let step = examples.steps()?[row]?;
+            step.dropout(network)
+        };
+        SeenExamples {
+            set: examples.set(),
+            rows: (0..rows).map(|row| examples.of_row(row)).collect(),
+            dropout: (0..rows).map(dropout).collect(),
+            slopes: slopes.map(|slopes| slopes.iter().map(Vec::as_slice).collect()),
+        }
+    }
+
+    /// Whether `examples` are those of `rows` rows, and exist.
+    fn check_row_examples(&self, rows: usize, examples: &RowExamples) -> Result<(), EngineError> {
+        if let Some(found) = examples.rows().filter(|found| *found != rows) {
+            return Err(EngineError::RowCount {
+                verb: "examples",
+                found,
+                rows,
+            });
+        }
+        if examples.steps().is_some() {
+            return Ok(());
+        }
+        let context: Context<'_> = self.problem.context();
+        let count = match (examples.set(), self.device.ranks()) {
+            (ExampleSet::Train, Some(_)) => self.problem.partition.examples(),
+            (set, _) => set.of(&context)?.len(),
+        };
+        let mut all = examples.lists().iter().flatten();
+        match all.find(|index| **index as usize >= count) {
+            None => Ok(()),
+            Some(beyond) => Err(EngineError::Setting {
+                what: "examples of rows",
+                found: format!("number {beyond} of {count}, counted from 0"),
+                needed: "there",
+            }),
+        }
+    }
+
+    /// Whether there is a slope for each output.
+    fn check_slopes(&self, rows: usize, on: &GradientsOn<'_>) -> Result<(), EngineError> {
+        let Some(slopes) = on.slopes else {
+            return Ok(());
+        };
+        let network = &self.problem.network;
+        let each = network.positions() * network.outputs();
+        let needed = |row: usize| on.examples.of_row(row).len() * each;
+        let fits = slopes.len() == rows && (0..rows).all(|row| slopes[row].len() == needed(row));
+        match fits {
+            true => Ok(()),
+            false => Err(EngineError::Setting {
+                what: "slopes",
+                found: "more or fewer numbers than outputs".to_owned(),
+                needed: "one for each output of each row",
+            }),
+        }
+    }
+}
