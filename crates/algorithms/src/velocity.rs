@@ -4,7 +4,7 @@ use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::round::Round;
 use crate::training::Training;
-use meshfold_engine::{Amount, RowWork, Sgd, Stack, Velocity};
+use meshfold_engine::{Amount, GradientsOn, RowWork, Sgd, Stack, Velocity};
 use std::slice;
 
 /// The velocity of every row, zero at first; none is held without momentum.
@@ -90,6 +90,53 @@ pub fn decayed_gradients(
     let work = round.work(rows, training);
     let rates = round.learner.rates(&work)?;
     let mut gradients = round.learner.gradients(models, &work)?;
+    decay(&mut gradients, models, rows, training)?;
+    let steps: Vec<u32> = rows.iter().map(|row| u32::from(!is_idle(row))).collect();
+    round.count_steps(rows, &steps);
+    Ok(DecayedGradients { gradients, rates })
+}
+
+/// Takes the gradients of the rows on given examples, and counts one step for each row that does not idle and has examples. The rates of
+/// mini-batches are those that they were drawn with.
+pub fn decayed_gradients_on(
+    models: &Stack,
+    round: &mut Round<'_>,
+    rows: &[RowWork],
+    training: &Training,
+    on: &GradientsOn<'_>,
+) -> Result<DecayedGradients, AlgorithmError> {
+    let moves = |row: usize| !is_idle(&rows[row]) && !on.examples.of_row(row).is_empty();
+    let rows: Vec<RowWork> = (0..rows.len())
+        .map(|row| match moves(row) {
+            true => rows[row],
+            false => RowWork {
+                amount: Amount::Idle,
+                ..rows[row]
+            },
+        })
+        .collect();
+    let work = round.work(&rows, training);
+    let mut rates = round.learner.rates(&work)?;
+    for (rate, drawn) in rates
+        .iter_mut()
+        .zip(on.examples.rates().into_iter().flatten())
+    {
+        *rate = if *rate == 0.0 { 0.0 } else { drawn };
+    }
+    let mut gradients = round.learner.gradients_on(models, &work, on)?;
+    decay(&mut gradients, models, &rows, training)?;
+    let steps: Vec<u32> = rows.iter().map(|row| u32::from(!is_idle(row))).collect();
+    round.count_steps(&rows, &steps);
+    Ok(DecayedGradients { gradients, rates })
+}
+
+/// Adds weight decay to the gradients of rows that do not idle.
+fn decay(
+    gradients: &mut Stack,
+    models: &Stack,
+    rows: &[RowWork],
+    training: &Training,
+) -> Result<(), AlgorithmError> {
     if training.sgd.weight_decay > 0.0 {
         let decay = |row| {
             if is_idle(row) {
@@ -100,9 +147,7 @@ pub fn decayed_gradients(
         };
         gradients.add_scaled(models, &rows.iter().map(decay).collect::<Vec<_>>())?;
     }
-    let steps: Vec<u32> = rows.iter().map(|row| u32::from(!is_idle(row))).collect();
-    round.count_steps(rows, &steps);
-    Ok(DecayedGradients { gradients, rates })
+    Ok(())
 }
 
 /// Whether a row has nothing to do.

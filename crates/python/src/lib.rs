@@ -44,6 +44,8 @@ mod _meshfold {
     #[pymodule_export]
     use crate::gate::end;
     #[pymodule_export]
+    use crate::own::PyBatch;
+    #[pymodule_export]
     use crate::own::PyMixing;
     #[pymodule_export]
     use crate::own::PyRound;

@@ -1,8 +1,10 @@
 //! Parts of an experiment that are written in Python.
 
 mod absent_rows;
+mod batch;
 mod compression;
 mod example_arrays;
+mod example_lists;
 mod figure;
 mod layers;
 mod learning_rate;
@@ -26,6 +28,7 @@ mod uses;
 mod views;
 mod writes;
 
+pub(crate) use batch::PyBatch;
 pub(crate) use mixing::PyMixing;
 pub(crate) use read::{OwnClass, own};
 pub(crate) use round::PyRound;

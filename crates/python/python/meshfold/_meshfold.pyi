@@ -261,6 +261,29 @@ class Start:
         Each call makes a new dict: what a method changes in it has no effect.
         """
 
+class Batch:
+    """Examples of each row of a stack, of `Round.batch` or `Round.examples`: `B` of the row that has most, and `sizes` of each.
+
+    It belongs to its round. Arrays have a single row, `[1, B]`, where all rows see the same examples.
+    """
+
+    @property
+    def indices(self) -> NDArray[np.int64]:
+        """Which examples, `[R, B]`, int64, counted from 0 among those that `on` names; -1 where a row has no more.
+
+        Augmented images have the index of what they are made of.
+        """
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The label of each example, `[R, B]`, int64; for models of the next token, that of each position, `[R, B, T]`. -1 where there is none."""
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many examples each row has, `[R]`, int64."""
+    @property
+    def on(self) -> str:
+        """Which examples these are of: `train`, `validation` or `test`. Local test sets are kept apart from the training examples, and count
+        among them."""
+
 class Round:
     """One communication round, as `Method.round` sees it."""
 
@@ -363,7 +386,14 @@ class Round:
             TypeError: if they are no whole numbers, or `layers` is no list of names.
         """
     def gradients(
-        self, models: Stack, *, same_batches: bool = False, rows: ArrayLike | None = None, clients: ArrayLike | None = None
+        self,
+        models: Stack,
+        *,
+        same_batches: bool = False,
+        rows: ArrayLike | None = None,
+        clients: ArrayLike | None = None,
+        batch: Batch | None = None,
+        slopes: ArrayLike | None = None,
     ) -> tuple[Stack, NDArray[np.float32]]:
         """The gradients at `models` on the next mini-batch of each row, `[R, P]`, and the learning rates, `[R]`.
 
@@ -371,17 +401,72 @@ class Round:
         Rows of clients that do not take part are zero, and so are their rates. They count as a local step of each client. Stragglers are not cut
         short here: see `local_steps`.
 
+        With `batch` they are those on its examples. With `slopes` besides, they are those of a loss of the method's own: give its gradient by
+        `round.outputs(models, batch)`. The mean cross-entropy of a batch has the slopes `(softmax(outputs) - one_hot) / sizes`. What counts as
+        `train_loss` is the model's own loss all the same.
+
         Args:
             models: the models, `[R, P]`.
             same_batches: whether the mini-batches are those of the last call in this round, in place of the next ones. `rows` and `clients`
                 must be the same then. Their losses and examples do not count again.
             rows: which rows are asked for, true or false, `[R]`; the others are zero. All if absent.
-            clients: the client whose examples each row's mini-batch is from, `[R]`; row `i` has those of client `i` if absent.
+            clients: the client whose examples each row's mini-batch is from, `[R]`; row `i` has those of client `i` if absent. With a `batch`
+                that names no clients, the client whose step it is.
+            batch: the examples of each row, of this round; the next mini-batches if absent. If gradients are taken on it again, its losses and
+                examples do not count again.
+            slopes: the gradient of each row's loss by the outputs, of the shape of `round.outputs(models, batch)`. What stands where a row has no
+                example does not count. If absent, the loss is the model's own, the mean over the examples of the row.
 
         Raises:
-            RuntimeError: if there are no batches to take again: the round has taken no gradients since it last trained.
-            ValueError: if there is not one client for each row, or one does not exist.
+            RuntimeError: if there are no batches to take again: the round has taken no gradients since it last trained or drew a batch; or the
+                batch is of another round.
+            ValueError: if there is not one client for each row, or one does not exist; if the batch is for more or fewer rows, or `slopes` are
+                of another shape.
             TypeError: if they are no whole numbers, or `rows` are no truth values.
+        """
+    def batch(self, *, rows: ArrayLike | None = None, clients: ArrayLike | None = None) -> Batch:
+        """The next mini-batch of each row, drawn as `train` and `gradients` draw theirs: these then go on with the one behind it.
+
+        It goes by the keys `batch_size` and `draw`. Images are augmented, and dropout leaves out what it leaves out in that step.
+        `round.gradients(models, batch=round.batch())` has the bits of `round.gradients(models)`. Rows of clients that do not take part have no
+        examples. Nothing counts before gradients are taken.
+
+        Args:
+            rows: which rows are to have one, true or false, `[R]`. All if absent.
+            clients: the client whose examples each row sees, `[R]`; there is a row for each client if absent.
+
+        Raises:
+            ValueError: if a client does not exist, or `rows` has not one for each row.
+            TypeError: if they are no whole numbers, or `rows` are no truth values.
+        """
+    def examples(self, indices: Any = None, *, on: str = "train", clients: ArrayLike | None = None) -> Batch:
+        """Examples of the method's choice, as they are stored, neither augmented nor with dropout.
+
+        Args:
+            indices: which examples, counted from 0 among all that `on` names: a list `[B]` for all rows; an array `[R, B]` for each row, in which
+                -1 stands for none; or a list for each row. If absent, all training examples of each client, all of its local test set, or all
+                validation or test examples.
+            on: `train`, `local_test`, `validation` or `test`, as for `evaluate`. The indices of `local_test` cannot be chosen.
+            clients: the client that each row works for, `[R]`; row `i` works for client `i` if absent. If there are no `indices`, its examples
+                are those of the row.
+
+        Raises:
+            ValueError: if an example or a client does not exist, or there are no such examples.
+            TypeError: if they are no whole numbers.
+        """
+    def outputs(self, models: Stack, batch: Batch) -> NDArray[np.float32]:
+        """What `models` make of a batch, `[R, B, C]`: a number for each class, before the softmax; one number, `C = 1`, of a model with a single
+        output. Models of the next token have outputs `[R, B, T, C]`, those of each position.
+
+        Outputs are zero where a row has no example. It is no local step, takes no simulated time, and moves nothing.
+
+        Args:
+            models: the models, `[R, P]`, of as many rows as the batch has; of any number if it is one list for all.
+            batch: the examples, of this round.
+
+        Raises:
+            RuntimeError: if the batch is of another round.
+            ValueError: if the batch is for more or fewer rows.
         """
     def count(self, steps: ArrayLike, *, examples: ArrayLike | None = None) -> None:
         """Counts local steps that the method makes itself, without `train` and `gradients`: in `local_steps`, in the examples seen and in

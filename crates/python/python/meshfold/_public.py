@@ -12,7 +12,7 @@ from meshfold._errors import (
     RunFailed,
 )
 from meshfold._meshfold import VERSION as __version__
-from meshfold._meshfold import Figure, Mixing, Part, Round, Stack, Start, Table
+from meshfold._meshfold import Batch, Figure, Mixing, Part, Round, Stack, Start, Table
 from meshfold._jax_models import jax_model
 from meshfold._learning_rates import learning_rate
 from meshfold._models import model
@@ -25,6 +25,7 @@ from meshfold._runs import Overlay, Partition, Run, Runs, read
 from meshfold._torch_models import torch_model
 
 __all__ = [
+    "Batch",
     "Comparison",
     "ConfigError",
     "DataError",

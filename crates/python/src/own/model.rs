@@ -7,7 +7,8 @@ use meshfold_engine::{
     ALIGNMENT, EngineError, HostModel, Initial, LentExamples, LentRows, Parameter,
     ReturnedGradient, TakeGradients,
 };
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn};
+use numpy::ndarray::{Array2, Array3};
+use numpy::{PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 
 use crate::gate;
@@ -60,7 +61,7 @@ fn parameters(named: Vec<(String, Vec<usize>)>) -> Vec<Parameter> {
     named.collect()
 }
 
-/// A model for some dataset: an object with `initial`, `outputs` and `gradients`.
+/// A model for some dataset: an object with `initial`, `outputs`, `gradients` and `pull_back`.
 #[derive(Debug)]
 struct Fitted {
     object: Py<PyAny>,
@@ -80,14 +81,14 @@ impl Fitted {
         each.collect()
     }
 
-    /// Calls `method` with the models `[R, P_pad]`, the examples `[R, B, D]` and `labels` `[R, B]` if there are any.
+    /// Calls `method` with the models `[R, P_pad]`, the examples `[R, B, D]` and what is `given` besides.
     fn call<'py>(
         &self,
         py: Python<'py>,
         method: &str,
         models: LentRows,
         examples: LentExamples,
-        labels: Option<&[u16]>,
+        given: Option<Given<'_>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let LentRows {
             values,
@@ -102,13 +103,13 @@ impl Fitted {
         let (shape, strides) = ([sets, batch, features], [batch * features, features, 1]);
         let x = view(py, &examples.values, 0, &shape, &strides)?;
         let object = self.object.bind(py);
-        let Some(labels) = labels else {
-            return object.call_method1(method, (models, x));
-        };
-        let labels: Vec<i64> = labels.iter().map(|label| i64::from(*label)).collect();
-        let y = numpy::ndarray::Array2::from_shape_vec([rows, batch], labels);
-        let y = y.expect("there is a label for each example");
-        object.call_method1(method, (models, x, PyArray2::from_owned_array(py, y)))
+        match given {
+            None => object.call_method1(method, (models, x)),
+            Some(given) => {
+                let given = given.array(py, [rows, batch]);
+                object.call_method1(method, (models, x, given))
+            }
+        }
     }
 }
 
@@ -154,9 +155,61 @@ impl HostModel for Fitted {
         labels: &[u16],
         take: &mut TakeGradients<'_>,
     ) -> Result<(), EngineError> {
+        self.take_gradients("gradients", models, examples, Given::Labels(labels), take)
+    }
+
+    fn pull_back(
+        &self,
+        models: LentRows,
+        examples: LentExamples,
+        slopes: &[f32],
+        take: &mut TakeGradients<'_>,
+    ) -> Result<(), EngineError> {
+        self.take_gradients("pull_back", models, examples, Given::Slopes(slopes), take)
+    }
+}
+
+/// What gradients are taken by, beside models and examples.
+#[derive(Clone, Copy)]
+enum Given<'a> {
+    /// `[R, B]`.
+    Labels(&'a [u16]),
+    /// `[R, B, C]`.
+    Slopes(&'a [f32]),
+}
+
+impl Given<'_> {
+    fn array<'py>(self, py: Python<'py>, [rows, batch]: [usize; 2]) -> Bound<'py, PyAny> {
+        match self {
+            Self::Labels(labels) => {
+                let labels: Vec<i64> = labels.iter().map(|label| i64::from(*label)).collect();
+                let labels = Array2::from_shape_vec([rows, batch], labels);
+                let labels = labels.expect("there is a label for each example");
+                PyArray2::from_owned_array(py, labels).into_any()
+            }
+            Self::Slopes(slopes) => {
+                let outputs = slopes.len() / (rows * batch).max(1);
+                let slopes = Array3::from_shape_vec([rows, batch, outputs], slopes.to_vec());
+                let slopes = slopes.expect("each example has as many outputs");
+                PyArray3::from_owned_array(py, slopes).into_any()
+            }
+        }
+    }
+}
+
+impl Fitted {
+    /// Calls `take` with the losses and gradients that `method` returns for `given`.
+    fn take_gradients(
+        &self,
+        method: &str,
+        models: LentRows,
+        examples: LentExamples,
+        given: Given<'_>,
+        take: &mut TakeGradients<'_>,
+    ) -> Result<(), EngineError> {
         let width = models.width;
         gate::attach(|py| {
-            let returned = self.call(py, "gradients", models, examples, Some(labels));
+            let returned = self.call(py, method, models, examples, Some(given));
             let returned = returned.and_then(|returned| returned.extract::<Returned<'_>>());
             let (losses, arrays, flat) = returned.map_err(|error| failed(&error))?;
             let losses = losses.as_array().to_vec();

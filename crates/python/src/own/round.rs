@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use meshfold_algorithms::training::Training;
-use meshfold_algorithms::velocity::{DecayedGradients, decayed_gradients};
 use meshfold_algorithms::{Round, Setting};
 use meshfold_engine::{Amount, Anchor, Key, Mixing, Purpose, RowWork, Split, Velocity, stream};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -23,7 +22,7 @@ use super::{compression, figure, layers, messages, number_lists, start};
 /// The round in progress on this thread, and how its clients train.
 pub(super) struct Lent<'a> {
     pub(super) round: Round<'a>,
-    training: &'a Training,
+    pub(super) training: &'a Training,
     pub(super) uses: &'a Uses,
 }
 
@@ -134,12 +133,12 @@ impl PyRound {
     }
 
     /// Whether `stack` is another one than that of the clients' models.
-    fn is_side(&self, stack: &Bound<'_, PyStack>) -> bool {
+    pub(super) fn is_side(&self, stack: &Bound<'_, PyStack>) -> bool {
         stack.as_ptr() as usize != self.models.load(Ordering::Relaxed)
     }
 
     /// Calls `use_it` with the round, which must be in progress, without the interpreter's lock.
-    fn with<T: Send>(
+    pub(super) fn with<T: Send>(
         &self,
         py: Python<'_>,
         use_it: impl FnOnce(Lent<'_>) -> PyResult<T> + Send,
@@ -154,6 +153,15 @@ impl PyRound {
             }
             LENT.with(use_it)
         })
+    }
+
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The method takes gradients.
+    pub(super) fn note_gradients(&self) {
+        self.uses.gradients.note();
     }
 
     /// The method looks at the links of the round.
@@ -178,7 +186,7 @@ fn no_overlay() -> PyErr {
 impl PyRound {
     #[doc = documented!("Round.clients")]
     #[getter]
-    fn clients(&self) -> usize {
+    pub(super) fn clients(&self) -> usize {
         self.setting.clients
     }
 
@@ -390,51 +398,6 @@ impl PyRound {
             }
             Ok(())
         })
-    }
-
-    #[doc = documented!("Round.gradients")]
-    #[pyo3(signature = (models, *, same_batches=false, rows=None, clients=None))]
-    fn gradients<'py>(
-        &self,
-        py: Python<'py>,
-        models: &Bound<'py, PyAny>,
-        same_batches: bool,
-        rows: Option<&Bound<'py, PyAny>>,
-        clients: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(PyStack, Bound<'py, PyArray1<f32>>)> {
-        let models = PyStack::argument(models, "gradients: `models`")?;
-        let is_side = self.is_side(models);
-        let models = models.try_borrow()?;
-        let models = models.stack()?;
-        let request = RowRequest::read(
-            "gradients",
-            models.rows(),
-            self.setting.clients,
-            clients,
-            None,
-        )?
-        .only("gradients", models.rows(), rows)?;
-        self.uses.gradients.note();
-        let number = self.number;
-        let taken = self.with(py, move |mut lent| {
-            let training = lent.training;
-            if same_batches {
-                lent.round.learner.rewind_batches(number).map_err(|_| {
-                    PyRuntimeError::new_err(
-                        "gradients: there are no mini-batches to take again: call round.gradients in this round first, and after any \
-                         round.train",
-                    )
-                })?;
-            }
-            let rows: Vec<RowWork> = request.rows(&mut lent.round, training);
-            if is_side {
-                lent.uses.side_calls.note(number, "round.gradients", &rows);
-            }
-            decayed_gradients(models, &mut lent.round, &rows, training)
-                .map_err(|error| PyRuntimeError::new_err(error.to_string()))
-        })?;
-        let DecayedGradients { gradients, rates } = taken;
-        Ok((PyStack::of(gradients), PyArray1::from_vec(py, rates)))
     }
 
     #[doc = documented!("Round.count")]

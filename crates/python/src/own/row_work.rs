@@ -57,6 +57,15 @@ impl RowRequest {
         })
     }
 
+    /// The local steps of the configuration, of rows that work for `clients`; of row `i` for client `i` if absent.
+    pub(super) fn of_clients(clients: Option<Vec<u32>>) -> Self {
+        Self {
+            clients,
+            steps: None,
+            chosen: None,
+        }
+    }
+
     /// The same of the rows alone that `chosen` names, `[R]`; of all if it is absent.
     pub(super) fn only(
         self,

@@ -2,6 +2,7 @@
 
 use super::Learner;
 use crate::backend::trainer::GradientRows;
+use crate::blocked::pass::passes::labels_of;
 use crate::error::EngineError;
 use crate::stack::Stack;
 use crate::training::batches::{RowKey, ShardPass};
@@ -9,6 +10,7 @@ use crate::training::context::Context;
 use crate::training::local_work::LocalWork;
 use crate::training::row_examples::{ExampleSet, RowExamples, SeenExamples};
 use crate::training::work::Amount;
+use meshfold_data::Features;
 
 /// What gradients are taken of, and on which examples.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +64,34 @@ impl Learner {
             }
         }
         Ok(RowExamples::drawn(lists, steps))
+    }
+
+    /// What the judged positions of the examples of each list are to be, `[B, T]` each: their labels, or, of models of the next token, tokens.
+    ///
+    /// # Errors
+    /// As [`Learner::outputs`]; [`EngineError::Setting`] for training examples over several ranks, none of which has them all.
+    pub fn targets(&self, examples: &RowExamples) -> Result<Vec<Vec<u16>>, EngineError> {
+        if examples.set() == ExampleSet::Train && self.device.ranks().is_some() {
+            return Err(EngineError::Setting {
+                what: "labels over several ranks",
+                found: "those of training examples".to_owned(),
+                needed: "those of other examples",
+            });
+        }
+        let rows = examples.rows().unwrap_or(0);
+        self.check_row_examples(rows, examples)?;
+        let of = examples.set().of(&self.problem.context())?;
+        let positions = self.problem.network.positions();
+        let each = |list: &Vec<u32>| match of.features() {
+            Features::Tokens(windows) if positions > 1 => {
+                let tokens = |index: &u32| &windows.window(*index as usize)[1..=positions];
+                list.iter().flat_map(tokens).copied().collect()
+            }
+            Features::Bytes { .. } | Features::Numbers(_) | Features::Tokens(_) => {
+                labels_of(of, list).collect()
+            }
+        };
+        Ok(examples.lists().iter().map(each).collect())
     }
 
     /// The outputs of every row's model for its examples, `[B, T, C]` for row `i`: `T` judged positions of `C` numbers each, before the

@@ -1,0 +1,253 @@
+//! Rounds, as methods in Python see them: examples, what models make of them, and gradients.
+
+use meshfold_algorithms::velocity::{DecayedGradients, decayed_gradients, decayed_gradients_on};
+use meshfold_engine::{ExampleSet, GradientsOn, RowExamples, RowWork};
+use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+use super::batch::PyBatch;
+use super::number_lists;
+use super::round::{Lent, PyRound};
+use super::row_work::RowRequest;
+use super::stack::{PyStack, engine};
+
+/// What a call of `round.examples` names by `on`.
+#[derive(Clone, Copy, PartialEq)]
+enum On {
+    Of(ExampleSet),
+    LocalTests,
+}
+
+impl On {
+    fn read(on: &str) -> PyResult<Self> {
+        match on {
+            "train" => Ok(Self::Of(ExampleSet::Train)),
+            "validation" => Ok(Self::Of(ExampleSet::Validation)),
+            "test" => Ok(Self::Of(ExampleSet::Test)),
+            "local_test" => Ok(Self::LocalTests),
+            _ => Err(PyValueError::new_err(format!(
+                "examples: `on` is `{on}`, needed `train`, `local_test`, `validation` or `test`"
+            ))),
+        }
+    }
+
+    /// How many examples there are to choose from.
+    fn count(self, lent: &Lent<'_>) -> PyResult<usize> {
+        let splits = lent.round.learner.splits();
+        match self {
+            Self::Of(ExampleSet::Train) | Self::LocalTests => Ok(splits.train.len()),
+            Self::Of(ExampleSet::Test) => Ok(splits.test.len()),
+            Self::Of(ExampleSet::Validation) => match &splits.validation {
+                Some(validation) => Ok(validation.len()),
+                None => Err(PyValueError::new_err(
+                    "examples: there are no validation examples: keep some apart by `validation` in the dataset, such as \
+                     `dataset: {mnist: {validation: 1000}}`",
+                )),
+            },
+        }
+    }
+}
+
+/// The `indices` of `count` examples, and whether they are one list for all rows.
+fn lists(indices: &Bound<'_, PyAny>, count: usize) -> PyResult<(bool, Vec<Vec<u32>>)> {
+    let arrays = indices.py().import("meshfold._arrays")?;
+    let read = arrays.call_method1("index_lists", (indices, "examples: `indices`", count))?;
+    let (is_one, lists): (bool, Vec<PyReadonlyArray1<'_, u32>>) = read.extract()?;
+    let lists = lists.iter().map(|list| Ok(list.as_slice()?.to_vec()));
+    Ok((is_one, lists.collect::<PyResult<_>>()?))
+}
+
+#[pymethods]
+impl PyRound {
+    #[doc = documented!("Round.batch")]
+    #[pyo3(signature = (*, rows=None, clients=None))]
+    fn batch(
+        &self,
+        py: Python<'_>,
+        rows: Option<&Bound<'_, PyAny>>,
+        clients: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyBatch> {
+        let all = self.clients();
+        let clients =
+            clients.map(|clients| number_lists::clients(clients, "batch: `clients`", all));
+        let clients = clients.transpose()?;
+        let count = clients.as_ref().map_or(all, Vec::len);
+        let request = RowRequest::of_clients(clients.clone()).only("batch", count, rows)?;
+        self.with(py, move |mut lent| {
+            let rows = request.rows(&mut lent.round, lent.training);
+            let work = lent.round.work(&rows, lent.training);
+            let learner = &mut lent.round.learner;
+            let examples = learner.next_batches(&work).map_err(engine)?;
+            PyBatch::new(examples, clients, learner, lent.round.number)
+        })
+    }
+
+    #[doc = documented!("Round.examples")]
+    #[pyo3(signature = (indices=None, *, on="train", clients=None))]
+    fn examples(
+        &self,
+        py: Python<'_>,
+        indices: Option<&Bound<'_, PyAny>>,
+        on: &str,
+        clients: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyBatch> {
+        let (on, all) = (On::read(on)?, self.clients());
+        let clients =
+            clients.map(|clients| number_lists::clients(clients, "examples: `clients`", all));
+        let clients = clients.transpose()?;
+        let count = self.with(py, |lent| on.count(&lent))?;
+        let chosen = indices.map(|indices| lists(indices, count)).transpose()?;
+        let set = match on {
+            On::Of(set) => set,
+            On::LocalTests => ExampleSet::Train,
+        };
+        if on == On::LocalTests && chosen.is_some() {
+            return Err(PyValueError::new_err(
+                "examples: found `indices` with `on=\"local_test\"`, needed none: a local test set is taken whole",
+            ));
+        }
+        if let (Some(clients), Some((false, lists))) = (&clients, &chosen)
+            && clients.len() != lists.len()
+        {
+            return Err(PyValueError::new_err(format!(
+                "examples: found `clients` for {} rows and `indices` for {}, needed as many",
+                clients.len(),
+                lists.len()
+            )));
+        }
+        self.with(py, move |lent| {
+            let learner = &lent.round.learner;
+            let partition = learner.partition();
+            if on == On::LocalTests && !partition.has_local_tests() {
+                return Err(PyValueError::new_err(
+                    "examples: the clients have no local test sets: give them some by `evaluate: {local_test: 0.2}`",
+                ));
+            }
+            let of_clients = |list: &dyn Fn(usize) -> Vec<u32>| match &clients {
+                Some(clients) => clients.iter().map(|client| list(*client as usize)).collect(),
+                None => (0..all).map(list).collect(),
+            };
+            let examples = match chosen {
+                Some((true, mut lists)) => {
+                    let list = lists.pop().unwrap_or_default();
+                    match &clients {
+                        Some(clients) => RowExamples::each(set, vec![list; clients.len()]),
+                        None => RowExamples::same(set, list),
+                    }
+                }
+                Some((false, lists)) => RowExamples::each(set, lists),
+                None if on == On::LocalTests => RowExamples::each(
+                    set,
+                    of_clients(&|client| partition.local_test(client).to_vec()),
+                ),
+                None if set == ExampleSet::Train => {
+                    RowExamples::each(set, of_clients(&|client| partition.shard(client).to_vec()))
+                }
+                None => RowExamples::same(set, (0..count as u32).collect()),
+            };
+            PyBatch::new(examples, clients, learner, lent.round.number)
+        })
+    }
+
+    #[doc = documented!("Round.outputs")]
+    fn outputs<'py>(
+        &self,
+        py: Python<'py>,
+        models: &Bound<'py, PyAny>,
+        batch: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let models = PyStack::argument(models, "outputs: `models`")?.try_borrow()?;
+        let models = models.stack()?;
+        let batch = PyBatch::argument(batch, "outputs", self.number())?.get();
+        batch.expect_rows("outputs", models.rows())?;
+        let outputs = self.with(py, |lent| {
+            let outputs = lent.round.learner.outputs(models, &batch.examples);
+            outputs.map_err(engine)
+        })?;
+        batch.outputs(py, &outputs)
+    }
+
+    #[doc = documented!("Round.gradients")]
+    #[pyo3(signature = (models, *, same_batches=false, rows=None, clients=None, batch=None, slopes=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn gradients<'py>(
+        &self,
+        py: Python<'py>,
+        models: &Bound<'py, PyAny>,
+        same_batches: bool,
+        rows: Option<&Bound<'py, PyAny>>,
+        clients: Option<&Bound<'py, PyAny>>,
+        batch: Option<&Bound<'py, PyAny>>,
+        slopes: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(PyStack, Bound<'py, PyArray1<f32>>)> {
+        let models = PyStack::argument(models, "gradients: `models`")?;
+        let is_side = self.is_side(models);
+        let models = models.try_borrow()?;
+        let models = models.stack()?;
+        let count = models.rows();
+        let batch = batch.map(|batch| PyBatch::argument(batch, "gradients", self.number()));
+        let batch = batch.transpose()?.map(Bound::get);
+        let own_clients = batch.and_then(|batch| batch.clients.clone());
+        let request = match (own_clients, clients) {
+            (Some(_), Some(_)) => {
+                return Err(PyValueError::new_err(
+                    "gradients: found `clients` with a batch that says whose rows these are, needed one of them",
+                ));
+            }
+            (Some(clients), None) => RowRequest::of_clients(Some(clients)),
+            (None, clients) => RowRequest::read("gradients", count, self.clients(), clients, None)?,
+        };
+        if let Some(batch) = batch {
+            batch.expect_rows("gradients", count)?;
+        }
+        let request = request.only("gradients", count, rows)?;
+        let wrong = match (batch, same_batches, slopes) {
+            (Some(_), true, _) => {
+                "found `batch` with `same_batches=True`, needed one of them: a batch can be used again as it is"
+            }
+            (None, _, Some(_)) => {
+                "found `slopes` and no `batch`, needed both: `batch = round.batch()`, then slopes by `round.outputs(models, batch)`"
+            }
+            _ => "",
+        };
+        if !wrong.is_empty() {
+            return Err(PyValueError::new_err(format!("gradients: {wrong}")));
+        }
+        let slopes = batch.zip(slopes);
+        let slopes = slopes.map(|(batch, slopes)| batch.slopes(slopes, count));
+        let slopes = slopes.transpose()?;
+        self.note_gradients();
+        let number = self.number();
+        let taken = self.with(py, move |mut lent| {
+            let training = lent.training;
+            if same_batches {
+                lent.round.learner.rewind_batches(number).map_err(|_| {
+                    PyRuntimeError::new_err(
+                        "gradients: there are no mini-batches to take again: call round.gradients in this round first, and after any \
+                         round.train or round.batch",
+                    )
+                })?;
+            }
+            let rows: Vec<RowWork> = request.rows(&mut lent.round, training);
+            if is_side {
+                lent.uses.side_calls.note(number, "round.gradients", &rows);
+            }
+            let round = &mut lent.round;
+            let gradients = match batch {
+                None => decayed_gradients(models, round, &rows, training),
+                Some(batch) => {
+                    let on = GradientsOn {
+                        examples: &batch.examples,
+                        slopes: slopes.as_deref(),
+                        again: batch.is_used_again(),
+                    };
+                    decayed_gradients_on(models, round, &rows, training, &on)
+                }
+            };
+            gradients.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        })?;
+        let DecayedGradients { gradients, rates } = taken;
+        Ok((PyStack::of(gradients), PyArray1::from_vec(py, rates)))
+    }
+}
