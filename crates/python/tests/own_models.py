@@ -61,10 +61,15 @@ def outputs(p: dict[str, Numbers], x: Numbers) -> Any:
 
 def gradients(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, dict[str, Any]]:
     """Losses and gradients of `outputs`, written out."""
+    losses, slopes = judged(outputs(p, x), y)
+    return losses, pull_back(p, x, slopes)
+
+
+def pull_back(p: dict[str, Numbers], x: Numbers, slopes: Any) -> dict[str, Any]:
+    """The gradients of the sum of `slopes` `[R, B, C]` times `outputs`."""
     units = hidden(p, x)
-    losses, slopes = judged(units @ p["w2"] + p["b2"][:, None], y)
     back = (slopes @ np.swapaxes(p["w2"], 1, 2)) * (units > 0)
-    return losses, {
+    return {
         "w1": np.swapaxes(x, 1, 2) @ back,
         "b1": back.sum(axis=1),
         "w2": np.swapaxes(units, 1, 2) @ slopes,
@@ -73,7 +78,7 @@ def gradients(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> tuple[
 
 
 def numpy_mlp(start: Start) -> mf.Part:
-    return mf.model(start, outputs, gradients, label="mlp-numpy")
+    return mf.model(start, outputs, gradients, pull_back=pull_back, label="mlp-numpy")
 
 
 def jax_mlp(start: Start, over: str = "map") -> mf.Part:

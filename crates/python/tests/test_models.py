@@ -241,7 +241,7 @@ def endless(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
         (linear, nothing, r"returned gradients by \[\], needed \['w'\]"),
         (linear, lambda p, x, y: 3, "`gradients` returned int, needed a pair"),
         (linear, lambda p, x, y: (np.zeros(3, np.float32), {"w": p["w"]}), r"losses .* of shape \[3\], needed \[2\]"),
-        (linear, lambda p, x, y: (linear_gradients(p, x, y)[0], {"w": p["w"][0]}), r"the gradient by `w` is of shape \[784, 10\]"),
+        (linear, lambda p, x, y: (linear_gradients(p, x, y)[0], {"w": p["w"][0]}), r"the gradient by `w` that `gradients` returned is of shape \[784, 10\]"),
         (linear, shared, "the gradients of a row change with the rows beside it: .* the sum of all losses, not their mean"),
         (linear, averaged, "the losses of a row change with the rows beside it"),
         (linear, endless, "the gradient of `w` of row 0 is not finite"),

@@ -118,12 +118,16 @@ class _FittedJax(Fitted):
         def loss_of(row: Any, x: Any, y: Any) -> Any:
             return jnp.mean(loss(single(row, x), y))
 
+        def weighed(row: Any, x: Any, slopes: Any) -> Any:
+            return jnp.sum(single(row, x) * slopes)
+
         def over_rows(function: Any) -> Any:
             if model.over == "vmap":
                 return jax.vmap(function)
             return lambda *arrays: jax.lax.map(lambda row: function(*row), arrays)
 
         self._step = jax.jit(over_rows(jax.value_and_grad(loss_of)))
+        self._pull_back = jax.jit(over_rows(jax.grad(weighed)))
         self._score = jax.jit(over_rows(single))
         self._score_same = jax.jit(lambda rows, x: over_rows(lambda row: single(row, x))(rows))
 
@@ -155,6 +159,12 @@ class _FittedJax(Fitted):
             self._model.is_loss_known = True
             _means.warn_of_sum("jax_model", lambda x, y: self._stepped(rows, x, y)[0], losses, x, y)
         return losses, [gradients], True
+
+    def pull_back(self, rows: Numbers, x: Numbers, slopes: Numbers) -> tuple[Numbers, list[Numbers], bool]:
+        count = len(rows)
+        rows, x, slopes = _padded(rows), _padded(x), _padded(slopes)
+        gradients = _arrays.floats(self._pull_back(rows, x, slopes), "jax_model: the gradient", rows.shape)
+        return np.zeros(count, np.float32), [gradients[:count]], True
 
     def _stepped(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
         """Losses `[R]` and gradients `[R, P_pad]`."""

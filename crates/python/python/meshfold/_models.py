@@ -10,7 +10,7 @@ from typing import Any, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from meshfold import _arrays, _digests, _means, _renewal, _slopes
+from meshfold import _arrays, _digests, _late, _means, _renewal, _slopes
 from meshfold._errors import MeshfoldWarning
 from meshfold._meshfold import ALIGNMENT, Part
 
@@ -27,6 +27,7 @@ def model(
     gradients: Callable[[dict[str, Numbers], Numbers, NDArray[np.int64]], tuple[Any, Mapping[str, Any]]],
     *,
     initial: Callable[[np.random.Generator], Mapping[str, Any]] | None = None,
+    pull_back: Callable[[dict[str, Numbers], Numbers, Numbers], Mapping[str, Any]] | None = None,
     label: str | None = None,
     version: str | None = None,
 ) -> Part:
@@ -58,17 +59,25 @@ def model(
         gradients: maps `(parameters, x, y)` to the mean loss of each client over its batch, `[R]`, and a dict with the gradient with
             respect to each parameter, `[R, ...]`.
         initial: a function of a NumPy generator, seeded by the run, that returns the initial parameters of a model.
+        pull_back: maps `(parameters, x, slopes)` to a dict with the gradient of the sum of `slopes` times outputs with respect to each
+            parameter, `[R, ...]`. `slopes` `[R, B, classes]` is the gradient of a loss with respect to the outputs. In the example, it
+            returns `{"weight": np.swapaxes(x, 1, 2) @ slopes, "bias": slopes.sum(axis=1)}`. Only methods that take gradients of a loss
+            of their own need it. Meshfold warns if its first gradients are far from what differences of the outputs say.
         label: what the model is called in tables; the name of `outputs` with a digest if absent.
         version: distinguishes models with the same label, as part of the id of a run. If absent, it is a digest of the arrays, of the
             functions' code, and of all that this refers to, except libraries. Give one if the functions depend on anything else.
     """
-    held = _Model(parameters, outputs, gradients, initial)
+    held = _Model(parameters, outputs, gradients, initial, pull_back)
 
     def again() -> Part:
-        return model(parameters, outputs, gradients, initial=initial, label=label)
+        return model(parameters, outputs, gradients, initial=initial, pull_back=pull_back, label=label)
+
+    def tell() -> list[Any]:
+        # A model without `pull_back` has the version of the other four.
+        return [parameters, outputs, gradients, initial, *([] if pull_back is None else [pull_back])]
 
     version = _digests.version_of(version, "model")
-    return made(held, lambda: [parameters, outputs, gradients, initial], again, outputs, label, version)
+    return made(held, tell, again, outputs, label, version)
 
 
 def made(
@@ -88,11 +97,12 @@ def _named(function: Any, digest: str) -> str:
 class _Model:
     """The arguments of `model`."""
 
-    def __init__(self, parameters: Parameters, outputs: Any, gradients: Any, initial: Any) -> None:
+    def __init__(self, parameters: Parameters, outputs: Any, gradients: Any, initial: Any, pull_back: Any = None) -> None:
         self.parameters = parameters
         self.outputs = outputs
         self.gradients = gradients
         self.initial = initial
+        self.pull_back = pull_back
         #: Whether `initial` was asked twice for one start.
         self.is_drawn_again = False
 
@@ -151,6 +161,13 @@ class Fitted:
         """Losses `[R]`, gradients, and whether these are one array `[R, P_pad]` instead of one per parameter."""
         raise NotImplementedError
 
+    def pull_back(self, rows: Numbers, x: Numbers, slopes: Numbers) -> tuple[Numbers, list[Numbers], bool]:
+        """What `gradients` returns, of the sum of `slopes` `[R, B, classes]` times the outputs of each row; the losses are zeros.
+
+        `x` is `[R, B, D]`.
+        """
+        raise NotImplementedError
+
 
 def expect_same_start(function: str, what: str, source: str, starts: Sequence[Numbers], again: Sequence[Numbers]) -> None:
     """Refuses a function that draws the initial parameters from anything but what it is given: a run could not be repeated."""
@@ -169,6 +186,7 @@ class FittedFunctions(Fitted):
         self._model = model
         self._given = given
         self._is_compared = False
+        self._is_pull_back_compared = False
 
     def initial(self, seed: int, row: int) -> list[Numbers] | None:
         generator = np.random.default_rng([seed, row])
@@ -219,32 +237,72 @@ class FittedFunctions(Fitted):
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(f"model: `gradients` returned {type(returned).__name__}, needed a pair: losses [R] and a dict of gradients")
         losses, by_name = returned
+        gradients = self._in_order("gradients", by_name, len(rows))
+        return _arrays.floats(losses, "model: the losses that `gradients` returned", (len(rows),)), gradients
+
+    def pull_back(self, rows: Numbers, x: Numbers, slopes: Numbers) -> tuple[Numbers, list[Numbers], bool]:
+        if self._model.pull_back is None:
+            raise ValueError(
+                "model: a method takes gradients of a loss of its own, which needs `pull_back`: give `mf.model(..., pull_back=...)` a function of "
+                "`(parameters, x, slopes)` that returns the gradient of the sum of `slopes` times outputs by each parameter"
+            )
+        by_name = self._model.pull_back(self.layout.views(rows), x, slopes)
+        gradients = self._in_order("pull_back", by_name, len(rows))
+        if not self._is_pull_back_compared:
+            self._is_pull_back_compared = True
+            # Two rows are enough, as in the trial: a call may have all clients.
+            self._compare_pull_back(rows[:2], x[:2], slopes[:2], [gradient[:2] for gradient in gradients])
+        return np.zeros(len(rows), np.float32), gradients, False
+
+    def _in_order(self, function: str, by_name: Any, rows: int) -> list[Numbers]:
+        """The gradients that `function` returned, in the order of the parameters."""
         if not isinstance(by_name, Mapping) or set(by_name) != set(self.layout.shapes):
             found = sorted(by_name) if isinstance(by_name, Mapping) else type(by_name).__name__
-            raise ValueError(f"model: `gradients` returned gradients by {found}, needed {sorted(self.layout.shapes)}")
-        gradients = [
-            _arrays.floats(by_name[name], f"model: the gradient by `{name}`", (len(rows), *shape))
+            raise ValueError(f"model: `{function}` returned gradients by {found}, needed {sorted(self.layout.shapes)}")
+        return [
+            _arrays.floats(by_name[name], f"model: the gradient by `{name}` that `{function}` returned", (rows, *shape))
             for name, shape in self.shapes
         ]
-        return _arrays.floats(losses, "model: the losses that `gradients` returned", (len(rows),)), gradients
 
     def _compare(self, rows: Numbers, x: Numbers, y: NDArray[np.int64], losses: Numbers, gradients: list[Numbers]) -> None:
         """Warns if the gradients are not those of the losses."""
+        wrong = self._wrong_slope(lambda others: self._losses_and_gradients(others, x, y)[0], rows, losses, gradients)
+        if wrong is not None:
+            called = getattr(self._model.gradients, "__name__", "gradients")
+            told = _told_of(wrong, called, "its losses the slope", "the mean loss over the batch")
+            warnings.warn(told, MeshfoldWarning, stacklevel=4)
+
+    def _compare_pull_back(self, rows: Numbers, x: Numbers, slopes: Numbers, gradients: list[Numbers]) -> None:
+        """Warns if the gradients are not those of the sum of slopes times outputs."""
+
+        def sums_at(others: Numbers) -> NDArray[np.float64]:
+            sums: NDArray[np.float64] = (slopes * self.outputs(others, x)).sum(axis=(1, 2), dtype=np.float64)
+            return sums
+
+        wrong = self._wrong_slope(sums_at, rows, sums_at(rows), gradients)
+        if wrong is not None:
+            called = getattr(self._model.pull_back, "__name__", "pull_back")
+            # A run calls it on a thread of its own.
+            _late.say(_told_of(wrong, called, "the outputs the slope of the sum of `slopes` times outputs", "this sum"))
+
+    def _wrong_slope(
+        self, losses_of: Callable[[Numbers], Any], rows: Numbers, losses: NDArray[Any], gradients: list[Numbers]
+    ) -> _slopes.Slope | None:
+        """A slope by which the gradients are not those of `losses`, which are the `losses_of` the models `rows`."""
         padded = np.zeros(rows.shape, np.float32)
         for (name, _), gradient in zip(self.shapes, gradients, strict=True):
             self.layout.views(padded)[name][...] = gradient
 
-        def losses_at(others: Numbers) -> Numbers:
+        def losses_at(others: Numbers) -> Any:
             others.flags.writeable = False
-            return self._losses_and_gradients(others, x, y)[0]
+            return losses_of(others)
 
-        wrong = _slopes.wrong_slope(losses_at, rows, losses, padded)
-        if wrong is not None:
-            called = getattr(self._model.gradients, "__name__", "gradients")
-            warnings.warn(
-                f"model: the gradients that `{called}` returns are off by {100 * abs(wrong.claimed / wrong.found - 1):.0f} %: by its losses the slope "
-                f"along a random direction is {wrong.found:.3g}, by its gradients {wrong.claimed:.3g}. Each gradient must be that of the mean "
-                "loss over the batch",
-                MeshfoldWarning,
-                stacklevel=4,
-            )
+        return _slopes.wrong_slope(losses_at, rows, losses, padded)
+
+
+def _told_of(wrong: _slopes.Slope, called: str, source: str, needed: str) -> str:
+    """What to tell of the gradients of the function `called`."""
+    return (
+        f"model: the gradients that `{called}` returns are off by {100 * abs(wrong.claimed / wrong.found - 1):.0f} %: by {source} along a random "
+        f"direction is {wrong.found:.3g}, by its gradients {wrong.claimed:.3g}. Each gradient must be that of {needed}"
+    )

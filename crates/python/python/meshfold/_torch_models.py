@@ -132,7 +132,7 @@ class _FittedTorch(Fitted):
         import copy
 
         import torch
-        from torch.func import functional_call, grad_and_value, vmap
+        from torch.func import functional_call, grad, grad_and_value, vmap
 
         module = copy.deepcopy(model.made(0, 0)).eval()
         expect_no_running_statistics(module)
@@ -165,7 +165,11 @@ class _FittedTorch(Fitted):
         def loss_of(parameters: Any, x: Any, y: Any) -> Any:
             return loss(single(parameters, x), y).mean()
 
+        def weighed(parameters: Any, x: Any, slopes: Any) -> Any:
+            return (single(parameters, x) * slopes).sum()
+
         self._step = vmap(grad_and_value(loss_of))
+        self._pull_back = vmap(grad(weighed))
         self._score = vmap(single)
         self._score_same = vmap(single, in_dims=(0, None))
 
@@ -196,11 +200,19 @@ class _FittedTorch(Fitted):
         if not self._model.is_loss_known:
             self._model.is_loss_known = True
             _means.warn_of_sum("torch_model", lambda x, y: self._losses(rows, x, y), losses.detach().numpy(), x, y)
-        by_name = [
-            _arrays.floats(gradients[name], f"torch_model: the gradient by `{name}`", (len(rows), *shape))
+        return _arrays.floats(losses, "torch_model: the losses", (len(rows),)), self._in_order(gradients, len(rows)), False
+
+    def pull_back(self, rows: Numbers, x: Numbers, slopes: Numbers) -> tuple[Numbers, list[Numbers], bool]:
+        with self._lock:
+            gradients = self._pull_back(self.layout.views(_tensor(rows)), _tensor(x), _tensor(slopes))
+        return np.zeros(len(rows), np.float32), self._in_order(gradients, len(rows)), False
+
+    def _in_order(self, gradients: Any, rows: int) -> list[Numbers]:
+        """The gradients by name in the order of the parameters."""
+        return [
+            _arrays.floats(gradients[name], f"torch_model: the gradient by `{name}`", (rows, *shape))
             for name, shape in self.shapes
         ]
-        return _arrays.floats(losses, "torch_model: the losses", (len(rows),)), by_name, False
 
     def _losses(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> Any:
         with self._lock:
