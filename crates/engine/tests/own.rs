@@ -14,9 +14,9 @@ use meshfold_engine::burn::nn::{
 };
 use meshfold_engine::burn::tensor::{Device as BurnDevice, Tensor, activation};
 use meshfold_engine::{
-    Amount, Anchor, BatchSize, Device, EngineError, Initial, Instructions, Learner, LearningRate,
-    LocalWork, Model, Network, OwnModel, OwnModels, Parameter, Parameters, Per, Restart, RowByRow,
-    Schedule, Sgd, Split, Stack, Start, Step, Velocity,
+    Amount, Anchor, BatchSize, Device, EngineError, GradientsOn, Initial, Instructions, Learner,
+    LearningRate, LocalWork, Model, Network, OwnModel, OwnModels, Parameter, Parameters, Per,
+    Restart, RowByRow, Schedule, Sgd, Split, Stack, Start, Step, Velocity,
 };
 use std::sync::Arc;
 use support::*;
@@ -170,6 +170,9 @@ struct Trained {
     velocity: Vec<f32>,
     gradients: Vec<f32>,
     shard_gradients: Vec<f32>,
+    outputs: Vec<f32>,
+    /// Of slopes that are the outputs.
+    pulled_back: Vec<f32>,
     /// Training loss, then loss and accuracy of every row on every split.
     scores: Vec<f64>,
 }
@@ -217,7 +220,17 @@ fn trained(learner: &mut Learner, start: &[f32], rule: &Sgd, extras: bool) -> Tr
     }
     let gradients = learner.gradients(&stack, &of_round(3, &amounts)).unwrap();
     let shards = learner.shard_gradients(&stack, &clients).unwrap();
+    let examples = learner.next_batches(&of_round(3, &amounts)).unwrap();
+    let outputs = learner.outputs(&stack, &examples).unwrap();
+    let on = GradientsOn {
+        examples: &examples,
+        slopes: Some(&outputs),
+        again: false,
+    };
+    let pulled_back = learner.gradients_on(&stack, &of_round(3, &amounts), &on);
     Trained {
+        pulled_back: pulled_back.unwrap().to_host(),
+        outputs: outputs.concat(),
         models: stack.to_host(),
         velocity: velocity.to_host(),
         gradients: gradients.to_host(),
@@ -243,6 +256,11 @@ fn expect_close(found: &Trained, needed: &Trained, words: &str) {
         (
             "shard gradients",
             apart(&found.shard_gradients, &needed.shard_gradients),
+        ),
+        ("outputs", apart(&found.outputs, &needed.outputs)),
+        (
+            "pulled back",
+            apart(&found.pulled_back, &needed.pulled_back),
         ),
         ("scores", scores),
     ] {

@@ -36,15 +36,58 @@ pub fn plain_with_dropout(
     targets: &[u16],
     dropout: Option<&Dropout>,
 ) -> (f64, Vec<f64>) {
-    let mut gradient = vec![0.0; row.len()];
     let mut loss = 0.0;
     let scale = 1.0 / targets.len() as f64;
+    let mut targets = targets.chunks_exact(network.positions());
+    let gradient = each_example(network, row, x, dropout, |outputs| {
+        let targets = targets.next().unwrap_or_default();
+        let (cost, slopes) = cost::judge(network.loss(), outputs, targets);
+        loss += cost * scale;
+        slopes.into_iter().map(|slope| slope * scale).collect()
+    });
+    (loss, gradient)
+}
+
+/// The outputs `[B, T, C]` of one model `row` `[P_pad]` for examples `x` `[B, D]`, in a training step if there is `dropout`.
+pub fn plain_outputs(
+    network: &Network,
+    row: &[f64],
+    x: &[f64],
+    dropout: Option<&Dropout>,
+) -> Vec<f64> {
+    let mut all = Vec::new();
+    each_example(network, row, x, dropout, |outputs| {
+        all.extend_from_slice(outputs);
+        vec![0.0; outputs.len()]
+    });
+    all
+}
+
+/// The gradient `[P_pad]` of the sum of `slopes` `[B, T, C]` times [outputs](plain_outputs).
+pub fn plain_pull_back(
+    network: &Network,
+    row: &[f64],
+    x: &[f64],
+    slopes: &[f64],
+    dropout: Option<&Dropout>,
+) -> Vec<f64> {
+    let mut slopes = slopes.iter().copied();
+    each_example(network, row, x, dropout, |outputs| {
+        slopes.by_ref().take(outputs.len()).collect()
+    })
+}
+
+/// Runs every example forth, and back from what `slopes` makes of its outputs. Returns the sum of the gradients.
+fn each_example(
+    network: &Network,
+    row: &[f64],
+    x: &[f64],
+    dropout: Option<&Dropout>,
+    mut slopes: impl FnMut(&[f64]) -> Vec<f64>,
+) -> Vec<f64> {
+    let mut gradient = vec![0.0; row.len()];
     let (x, row) = (as_read(network, x), row_of_operands(network, row));
-    let examples = x.chunks_exact(network.inputs());
-    for (example, (x, targets)) in examples
-        .zip(targets.chunks_exact(network.positions()))
-        .enumerate()
-    {
+    for (example, x) in x.chunks_exact(network.inputs()).enumerate() {
         let pass = Pass {
             nodes: network.nodes(),
             precision: network.precision(),
@@ -54,13 +97,10 @@ pub fn plain_with_dropout(
             example,
         };
         let outputs = pass.forward();
-        let last = outputs.last().map_or(x, Vec::as_slice);
-        let (cost, mut slopes) = cost::judge(network.loss(), last, targets);
-        loss += cost * scale;
-        slopes.iter_mut().for_each(|slope| *slope *= scale);
+        let slopes = slopes(outputs.last().map_or(x, Vec::as_slice));
         pass.backward(&outputs, slopes, &mut gradient);
     }
-    (loss, gradient)
+    gradient
 }
 
 /// One example on its way through the layers of one model.

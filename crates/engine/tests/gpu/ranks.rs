@@ -195,14 +195,7 @@ fn learner_of(device: &Device, case: &Case, network: Network) -> Learner {
     });
     let partition = Partition::new(shards.to_vec(), total).unwrap();
     let partition = Arc::new(with_local_tests(partition, 0.3));
-    // One who does not read for its machine has its examples from the one that does.
-    let reads = device.ranks().is_none_or(Ranks::reads);
-    let mut splits = reads.then(|| case.splits(total));
-    let held = device.deal(&partition, &mut |see| {
-        let splits = splits.take().expect("who reads reads once");
-        Some(splits.in_pieces(500, see))
-    });
-    Learner::upload(device, network, held.unwrap(), partition, 7).unwrap()
+    case.dealt(network, device, &partition)
 }
 
 fn scores(scores: &[Score]) -> Vec<u64> {

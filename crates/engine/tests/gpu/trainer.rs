@@ -3,9 +3,9 @@
 use crate::support::{dnn8, expect_no_trace_of_training_aside, gpu, sigmoid_mlp, with_local_tests};
 use meshfold_data::{Augment, Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
-    Amount, Anchor, BatchSize, Device, Draw, EngineError, Learner, LearningRate, Linear, LocalWork,
-    Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split, Stack, Start, Targets,
-    TrainedLayers, Velocity,
+    Amount, Anchor, BatchSize, Device, Draw, EngineError, GradientsOn, Learner, LearningRate,
+    Linear, LocalWork, Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split,
+    Stack, Start, Targets, TrainedLayers, Velocity,
 };
 use std::sync::Arc;
 
@@ -488,6 +488,40 @@ fn gradients_on_shards_are_those_of_the_processor() {
         expect_close(&found.0, &oracle.0, &format!("{model:?}"));
         for (found, oracle) in found.1.iter().zip(&oracle.1) {
             assert!((found - oracle).abs() < 1e-4 * oracle, "{found} {oracle}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
+fn outputs_and_gradients_on_examples_are_those_of_the_processor() {
+    let device = gpu();
+    for model in models() {
+        let found = |device: &Device| {
+            let mut learner = learner(device, &model);
+            let stack = learner.initial(5, Start::Independent).unwrap();
+            let (rule, own) = (sgd(), tasks());
+            let work = LocalWork::new(1, &own, &rule);
+            let examples = learner.next_batches(&work).unwrap();
+            let outputs = learner.outputs(&stack, &examples).unwrap();
+            let on = |slopes| GradientsOn {
+                examples: &examples,
+                slopes,
+                again: false,
+            };
+            let pulled_back = learner.gradients_on(&stack, &work, &on(Some(&outputs)));
+            let plain = learner.gradients_on(&stack, &work, &on(None));
+            let losses = learner.tally().train_loss.unwrap();
+            [
+                outputs.concat(),
+                pulled_back.unwrap().to_host(),
+                plain.unwrap().to_host(),
+                vec![losses as f32],
+            ]
+        };
+        let (found, needed) = (found(&device), found(&Device::cpu().unwrap()));
+        for (found, needed) in found.iter().zip(&needed) {
+            expect_close(found, needed, &format!("{model:?}"));
         }
     }
 }

@@ -15,6 +15,8 @@ mod pytorch;
 #[cfg(feature = "own-models")]
 mod random_architectures;
 mod rates;
+#[cfg(feature = "own-models")]
+mod row_examples;
 mod scores;
 #[path = "../support/mod.rs"]
 mod support;

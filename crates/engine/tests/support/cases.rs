@@ -1,10 +1,10 @@
 //! Models of every kind on examples of their kind, small and of odd sizes.
 
 use super::{CLASSES, FEATURES, SEED, dnn8, models, partition};
-use meshfold_data::{Examples, Input, Scale, Shape, Splits};
+use meshfold_data::{Examples, Input, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
-    CharLstm, Device, GnLenet, Judged, Learner, Model, Network, NormPlace, Precision, Resnet,
-    WordLstm,
+    CharLstm, Device, GnLenet, Judged, Learner, Model, Network, NormPlace, Precision, Ranks,
+    Resnet, WordLstm,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -82,6 +82,18 @@ impl Case {
     /// The same with another network.
     pub fn learner_of(&self, network: Network, device: &Device, sizes: &[usize]) -> Learner {
         self.seeded(network, device, sizes, SEED)
+    }
+
+    /// The same over ranks: each holds the examples of its own clients.
+    pub fn dealt(&self, network: Network, device: &Device, partition: &Arc<Partition>) -> Learner {
+        // One who does not read for its machine has its examples from the one that does.
+        let reads = device.ranks().is_none_or(Ranks::reads);
+        let mut splits = reads.then(|| self.splits(partition.examples()));
+        let held = device.deal(partition, &mut |see| {
+            let splits = splits.take().expect("who reads reads once");
+            Some(splits.in_pieces(500, see))
+        });
+        Learner::upload(device, network, held.unwrap(), partition.clone(), SEED).unwrap()
     }
 
     /// The same with another seed.

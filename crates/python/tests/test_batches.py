@@ -1,0 +1,376 @@
+"""Batches, what models make of them, and gradients of losses that a method has itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from acting import Experiment, act, bits
+from conftest import Halt, halt_at
+from numpy.typing import NDArray
+from own_models import MLPS, gradients, mlp, needs, outputs
+from test_own_methods import records, with_algorithm
+
+import meshfold as mf
+
+Numbers = NDArray[np.float32]
+
+
+def softmax(outputs: NDArray[Any]) -> NDArray[np.float64]:
+    shares = np.exp(outputs.astype(float) - outputs.max(axis=-1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
+def slopes_of_cross_entropy(outputs: Numbers, batch: mf.Batch) -> Numbers:
+    one_hot = np.eye(outputs.shape[-1])[batch.labels]
+    return ((softmax(outputs) - one_hot) / np.maximum(batch.sizes, 1)[:, None, None]).astype(np.float32)
+
+
+@pytest.mark.parametrize("keys", [{}, {"batch_size": 7}, {"draw": "with_replacement"}, {"batch_size": "full"}, {"weight_decay": 0.1, "clip_norm": 0.2}])
+def test_gradients_on_the_next_batch_are_the_next_gradients(experiment: Experiment, keys: dict[str, Any]) -> None:
+    def plain(models: mf.Stack, round: mf.Round) -> None:
+        gradients, rates = round.gradients(models)
+        models.add_scaled(gradients, -rates)
+
+    def drawn(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch()
+        gradients, rates = round.gradients(models, batch=batch)
+        models.add_scaled(gradients, -rates)
+
+    keys = {**keys, "learning_rate": {"step": {"initial": 0.5, "factor": 0.5, "every": 4}}}
+    failures = [{"clients": {"share": 0.3}, "redraw": "each_round"}]
+    mine = act(experiment, drawn, rounds=12, keys=keys, failures=failures)
+    assert mine == act(experiment, plain, rounds=12, keys=keys, failures=failures)
+    assert mine[-1]["train_loss"] is not None
+
+
+@pytest.mark.parametrize("model", ["logistic", {"mlp": {"hidden": [12], "dropout": 0.3}}, "gn_lenet"])
+def test_slopes_of_the_cross_entropy_have_its_gradient(experiment: Experiment, model: Any) -> None:
+    found = []
+
+    def both(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch(rows=np.arange(10) != 4)
+        outputs = round.outputs(models, batch)
+        assert outputs.shape == (10, 20, 10) and outputs.dtype == np.float32
+        assert batch.labels.shape == batch.indices.shape == (10, 20) and batch.on == "train"
+        assert batch.sizes.tolist() == [20] * 4 + [0] + [20] * 5
+        assert (batch.labels[4] == -1).all() and (batch.indices[4] == -1).all() and (outputs[4] == 0).all()
+        slopes = slopes_of_cross_entropy(outputs, batch)
+        mine, rates = round.gradients(models, batch=batch, slopes=slopes)
+        given, same_rates = round.gradients(models, batch=batch)
+        assert bits(rates) == bits(same_rates) and rates[4] == 0 and (rates[:4] > 0).all()
+        mine_, given_ = mine.numpy(), given.numpy()
+        assert (mine_[4] == 0).all() and (given_[4] == 0).all()
+        assert np.abs(mine_ - given_).max() < 1e-5 * np.abs(given_).max()
+        found.append(np.abs(given_).max())
+        # Both call it a step; losses and examples count once.
+        round.record("steps", 2 * 9)
+        models.add_scaled(mine, -rates)
+
+    log = act(experiment, both, rounds=3, model=model)
+    assert min(found) > 0
+    assert log[-1]["local_steps"] == 3 * 18 and log[-1]["examples_seen"] == 3 * 9 * 20
+
+
+def test_outputs_and_losses_are_those_of_evaluations(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        for on in ("train", "local_test", "validation", "test"):
+            batch = round.examples(on=on)
+            shares = softmax(round.outputs(models, batch))
+            labels = np.broadcast_to(batch.labels, shares.shape[:2])
+            there = labels >= 0
+            chosen = np.take_along_axis(shares, np.maximum(labels, 0)[..., None], axis=2)[..., 0]
+            sizes = there.sum(axis=1)
+            losses, accuracies = round.evaluate(models, on=on)
+            assert np.where(there, -np.log(chosen), 0).sum(axis=1) / sizes == pytest.approx(losses, rel=1e-5, abs=1e-6), on
+            right = (shares.argmax(axis=2) == labels) & there
+            assert right.sum(axis=1) / sizes == pytest.approx(accuracies), on
+            assert np.broadcast_to(batch.sizes, 10).tolist() == sizes.tolist()
+            assert batch.on == ("train" if on == "local_test" else on)
+            if on == "train":
+                assert sizes.tolist() == round.shard_sizes.tolist()
+                counts = np.stack([np.bincount(row[row >= 0], minlength=10) for row in batch.labels])
+                assert (counts == round.label_counts).all()
+
+    dataset = {"glyphs": {"train": 600, "test": 100, "validation": 60}}
+    log = act(experiment, look, rounds=2, dataset=dataset, evaluate={"local_test": 0.2})
+    # Looking counts nowhere.
+    plain = act(experiment, lambda models, round: round.train(models), rounds=2, dataset=dataset, evaluate={"local_test": 0.2})
+    assert log == plain
+
+
+def test_examples_are_chosen_by_their_indices(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        shards = round.examples()
+        outputs = round.outputs(models, shards)
+        # A row of lists, of an array with -1, and of lists of any length.
+        picks = [[0, 5, 5], [], [59]] + [[3, 1]] * 7
+        lists = [shards.indices[row][pick] for row, pick in enumerate(picks)]
+        array = np.full((10, 3), -1)
+        for row, list_ in enumerate(lists):
+            array[row, : len(list_)] = list_
+        for given in (lists, [list_.tolist() for list_ in lists], array):
+            batch = round.examples(given)
+            assert batch.sizes.tolist() == [len(pick) for pick in picks] and batch.indices.tolist() == array.tolist()
+            some = round.outputs(models, batch)
+            for row, pick in enumerate(picks):
+                assert np.allclose(some[row, : len(pick)], outputs[row][pick], rtol=0, atol=1e-5)
+                assert batch.labels[row, : len(pick)].tolist() == shards.labels[row][pick].tolist()
+        # One list for all rows, of as many models as there are.
+        one = round.examples([7, 3], on="test")
+        assert one.indices.tolist() == [[7, 3]] and one.labels.shape == (1, 2) and one.sizes.tolist() == [2]
+        two = round.outputs(models.gather([4, 4, 2]), one)
+        assert two.shape == (3, 2, 10) and bits(two[0]) == bits(two[1]) and bits(two[0]) != bits(two[2])
+        # Those of other clients.
+        others = round.examples(clients=[3, 3])
+        assert others.indices.tolist() == shards.indices[[3, 3]].tolist()
+        assert round.examples(np.empty((10, 0), int)).sizes.tolist() == [0] * 10
+
+    act(experiment, look, rounds=2, start="independent")
+
+
+def test_gradients_on_chosen_examples_are_local_steps(experiment: Experiment) -> None:
+    """Half the examples of each client, those of most loss: the gradient is that of evaluations, by differences."""
+
+    def hard(models: mf.Stack, round: mf.Round) -> None:
+        shards = round.examples()
+        shares = softmax(round.outputs(models, shards))
+        losses = -np.log(np.take_along_axis(shares, shards.labels[..., None], axis=2)[..., 0])
+        hardest = np.take_along_axis(shards.indices, losses.argsort(axis=1)[:, 30:], axis=1)
+        batch = round.examples(hardest)
+        gradients, rates = round.gradients(models, batch=batch)
+        expected = np.float32(0.05 if round.number <= 2 else 0.025)
+        assert rates.tolist() == [expected] * 10
+
+        def loss_at(moved: mf.Stack) -> NDArray[Any]:
+            shares = softmax(round.outputs(moved, batch))
+            return np.asarray(-np.log(np.take_along_axis(shares, batch.labels[..., None], axis=2)).mean(axis=(1, 2)))
+
+        step = np.float32(1e-2) / gradients.norms().astype(np.float32)
+        up, down = models.copy(), models.copy()
+        up.add_scaled(gradients, step)
+        down.add_scaled(gradients, -step)
+        found = (loss_at(up) - loss_at(down)) / (2 * step)
+        assert found == pytest.approx(gradients.norms() ** 2, rel=2e-2, abs=1e-4)
+        models.add_scaled(gradients, -rates)
+
+    schedule = {"step": {"initial": 0.05, "factor": 0.5, "every": 2, "per": "step"}}
+    log = act(experiment, hard, rounds=4, keys={"learning_rate": schedule})
+    assert log[-1]["local_steps"] == 40 and log[-1]["examples_seen"] == 4 * 10 * 30
+
+
+def test_steps_on_shared_examples_are_those_of_the_clients_that_take_part(experiment: Experiment) -> None:
+    def distil(models: mf.Stack, round: mf.Round) -> None:
+        public = round.examples(on="validation")
+        outputs = round.outputs(models, public)
+        target = softmax(outputs).mean(axis=0)
+        slopes = (softmax(outputs) - target) / outputs.shape[1]
+        gradients, rates = round.gradients(models, batch=public, slopes=slopes)
+        assert ((gradients.norms() > 0) == round.alive).all() and ((rates > 0) == round.alive).all()
+        models.add_scaled(gradients, -rates)
+        taking_part.append(int(round.alive.sum()))
+
+    taking_part: list[int] = []
+    dataset = {"glyphs": {"train": 600, "test": 100, "validation": 60}}
+    failures = [{"clients": {"share": 0.4}, "redraw": "each_round"}]
+    keys = {"failures": failures, "start": "independent", "dataset": dataset}
+    log = act(experiment, distil, rounds=10, keys={"learning_rate": 0.05}, **keys)
+    alive = sum(taking_part)
+    assert 0 < alive < 100 and log[-1]["local_steps"] == alive and log[-1]["examples_seen"] == 60 * alive
+    assert log[-1]["consensus_distance"] < 0.995 * log[0]["consensus_distance"]
+
+
+def test_next_token_models_have_outputs_of_each_position(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch()
+        outputs = round.outputs(models, batch)
+        rows, examples, positions, tokens = outputs.shape
+        assert batch.labels.shape == (rows, examples, positions) and positions > 1
+        slopes = np.zeros_like(outputs)
+        there = np.nonzero(batch.labels >= 0)
+        one_hot = np.eye(tokens)[batch.labels[there]]
+        sizes = batch.sizes[there[0]][:, None] * positions
+        slopes[there] = (softmax(outputs[there]) - one_hot) / sizes
+        mine, _ = round.gradients(models, batch=batch, slopes=slopes)
+        given, _ = round.gradients(models, batch=batch)
+        assert np.abs(mine.numpy() - given.numpy()).max() < 1e-5 * np.abs(given.numpy()).max()
+        models.add_scaled(given, -0.5)
+
+    data = os.environ.get("MESHFOLD_DATA")
+    if data is None or not (Path(data) / "shakespeare" / "tinyshakespeare_input.txt").exists():
+        if os.environ.get("MESHFOLD_CI"):
+            pytest.fail("MESHFOLD_DATA has no tiny Shakespeare")
+        pytest.skip("there is no tiny Shakespeare in MESHFOLD_DATA")
+    configured = {
+        "dataset": {"shakespeare": {"source": "tiny", "window": 6}},
+        "model": {"char_lstm": {"embedding": 4, "hidden": 8}},
+        "partition": {"by_role": {"clients": 10}},
+    }
+    act(experiment, look, rounds=2, **configured)
+
+
+def a_start(hidden: int = 6) -> dict[str, Numbers]:
+    draws = np.random.default_rng(3)
+    shapes = {"w1": (784, hidden), "b1": (hidden,), "w2": (hidden, 10), "b2": (10,)}
+    return {name: (0.1 * draws.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
+
+
+def test_a_model_of_ones_own_is_called_piece_by_piece(experiment: Experiment) -> None:
+    def both(models: mf.Stack, round: mf.Round) -> None:
+        shards = round.examples()
+        assert shards.sizes.tolist() == [2500, 2500]
+        outputs = round.outputs(models, shards)
+        mine, _ = round.gradients(models, batch=shards, slopes=slopes_of_cross_entropy(outputs, shards))
+        given, _ = round.gradients(models, batch=shards)
+        assert np.abs(mine.numpy() - given.numpy()).max() < 1e-5 * np.abs(given.numpy()).max()
+
+    dataset = {"glyphs": {"train": 5000, "test": 100}}
+    two = {"partition": {"iid": {"clients": 2}}, "topology": "complete"}
+    log = act(experiment, both, dataset=dataset, model=mlp("numpy", a_start()), sweep=None, **two)
+    assert log[-1]["local_steps"] == 4 and log[-1]["examples_seen"] == 5000
+
+
+def test_pytorch_has_slopes_of_any_loss(experiment: Experiment) -> None:
+    needs("torch")
+    import torch
+
+    def slopes_of(loss: Any, outputs: Any) -> Any:
+        outputs = torch.tensor(outputs, requires_grad=True)
+        loss(outputs).sum().backward()
+        return outputs.grad
+
+    def both(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch()
+        outputs = round.outputs(models, batch)
+        labels = torch.tensor(batch.labels)
+
+        def loss(outputs: Any) -> Any:
+            losses = torch.nn.functional.cross_entropy(outputs.flatten(0, 1), labels.flatten(), reduction="none")
+            return losses.view_as(labels).mean(dim=1)
+
+        mine, _ = round.gradients(models, batch=batch, slopes=slopes_of(loss, outputs))
+        given, _ = round.gradients(models, batch=batch, slopes=slopes_of_cross_entropy(outputs, batch))
+        assert np.allclose(mine.numpy(), given.numpy(), rtol=0, atol=1e-6)
+
+    act(experiment, both)
+
+
+@pytest.mark.parametrize("kind", [*MLPS, "numpy without"])
+def test_models_of_ones_own_take_slopes_if_they_have_a_backward_pass(experiment: Experiment, kind: str) -> None:
+    def both(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch()
+        outputs = round.outputs(models, batch)
+        assert outputs.shape == (10, 20, 10)
+        given, _ = round.gradients(models, batch=batch)
+        mine, rates = round.gradients(models, batch=batch, slopes=slopes_of_cross_entropy(outputs, batch))
+        assert np.abs(mine.numpy() - given.numpy()).max() < 1e-5 * np.abs(given.numpy()).max()
+        models.add_scaled(mine, -rates)
+
+    start = a_start()
+    if kind == "numpy without":
+        with pytest.raises(mf.RunFailed, match="pull_back"):
+            act(experiment, both, model=mf.model(start, outputs, gradients))
+        return
+    log = act(experiment, both, rounds=3, model=mlp(kind, start))
+    assert log[-1]["local_steps"] == 60 and log[-1]["examples_seen"] == 600
+    assert log[-1]["train_loss"] < log[1]["train_loss"]
+
+
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "another round": (lambda m, r, old: r.outputs(m, old), RuntimeError, "outputs: the batch is of round 1: make one in each round"),
+    "another object": (lambda m, r, old: r.outputs(m, [1]), TypeError, "outputs: `batch` is of type list, needed a `meshfold.Batch`"),
+    "rows": (lambda m, r, old: r.outputs(m, r.batch(clients=[1, 2])), ValueError, "outputs: the batch is for 2 rows, and the stack has 10"),
+    "slopes alone": (lambda m, r, old: r.gradients(m, slopes=np.zeros(3)), ValueError, "found `slopes` and no `batch`"),
+    "same batches": (lambda m, r, old: r.gradients(m, batch=r.batch(), same_batches=True), ValueError, "a batch can be used again as it is"),
+    "shape of slopes": (
+        lambda m, r, old: r.gradients(m, batch=r.batch(), slopes=np.zeros((10, 20), np.float32)),
+        ValueError,
+        r"gradients: `slopes` is of shape \[10, 20\], needed \[10, 20, 10\]",
+    ),
+    "clients twice": (
+        lambda m, r, old: r.gradients(m, batch=r.batch(clients=range(10)), clients=range(10)),
+        ValueError,
+        "found `clients` with a batch that says whose rows these are",
+    ),
+    "no such example": (lambda m, r, old: r.examples([3, 600]), ValueError, "examples: `indices` has the example 600, needed 0 to 599"),
+    "no such example of a row": (lambda m, r, old: r.examples([[0], [3, -2]]), ValueError, "`indices` of row 1 has the example -2"),
+    "no indices": (lambda m, r, old: r.examples([0.5]), TypeError, r"examples: `indices` is of shape \[1\] and type float64"),
+    "no such set": (lambda m, r, old: r.examples(on="tests"), ValueError, "examples: `on` is `tests`"),
+    "no validation": (lambda m, r, old: r.examples(on="validation"), ValueError, "keep some apart by `validation` in the dataset"),
+    "no local tests": (lambda m, r, old: r.examples(on="local_test"), ValueError, "the clients have no local test sets"),
+    "part of local tests": (lambda m, r, old: r.examples([0], on="local_test"), ValueError, "a local test set is taken whole"),
+    "as many clients": (lambda m, r, old: r.examples([[0], [1]], clients=[0, 1, 2]), ValueError, "`clients` for 3 rows and `indices` for 2"),
+    "whose steps": (lambda m, r, old: r.gradients(m.gather([0]), batch=r.examples([0])), ValueError, "say by `clients` whose examples"),
+    "batches taken again": (lambda m, r, old: (r.batch(), r.gradients(m, same_batches=True)), RuntimeError, "after any round.train or round.batch"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_is_refused(experiment: Experiment, case: str) -> None:
+    call, kind, words = REFUSED[case]
+    batches: list[mf.Batch] = []
+    refused: list[int] = []
+
+    def wrong(models: mf.Stack, round: mf.Round) -> None:
+        batches.append(round.batch())
+        if round.number == 2:
+            with pytest.raises(kind, match=words):
+                call(models, round, batches[0])
+            refused.append(round.number)
+            # What is refused counts nowhere.
+        round.gradients(models, batch=batches[-1])
+
+    log = act(experiment, wrong, rounds=2)
+    assert refused == [2] and log[-1]["local_steps"] == 20
+
+
+class Calibrated(mf.Method):
+    """FedLC (Zhang et al., 2022, (7)) over neighbours: logits are lowered where a client has few examples of a class."""
+
+    tau: float = 1.0
+
+    def start(self, models: mf.Stack) -> None:
+        self.velocity = models.zeros_like()
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        lowered = self.tau * np.maximum(round.label_counts, 1e-6)[:, None, :] ** -0.25
+        for _ in range(3):
+            batch = round.batch()
+            outputs = round.outputs(models, batch)
+            slopes = slopes_of_cross_entropy((outputs - lowered).astype(np.float32), batch)
+            gradients, rates = round.gradients(models, batch=batch, slopes=slopes)
+            self.velocity = self.velocity * 0.5 + gradients
+            models.add_scaled(self.velocity, -rates)
+        round.send(models)
+        models.mix(round.mixing)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_run_with_a_loss_of_its_own_goes_on_with_the_same_bits(experiment: Experiment, threads: int) -> None:
+    long = {**with_algorithm(experiment, "calibrated", batch_size=7), "rounds": 20, "checkpoint": {"every": 5}}
+    with pytest.raises(Halt):
+        mf.run(long, progress=False, callbacks=[halt_at(10)], threads=threads)
+    (parts,) = mf.run(long, progress=False)
+    (whole,) = mf.run(long, progress=False, results="whole")
+    assert records(parts.folder) == records(whole.folder)
+    assert records(whole.folder)[-1]["test_accuracy"]["mean"] > 0.5
+
+
+def test_rows_of_walkers_see_the_examples_of_the_clients_that_they_visit(experiment: Experiment) -> None:
+    order = [3, 1, 4, 1]
+
+    def walk(models: mf.Stack, round: mf.Round) -> None:
+        walkers = models.gather(order)
+        batch = round.batch(clients=order)
+        shards = round.examples().indices
+        for row, client in enumerate(order):
+            assert set(batch.indices[row]) <= set(shards[client])
+        gradients, rates = round.gradients(walkers, batch=batch)
+        assert len(gradients) == 4 and (rates > 0).all()
+
+    log = act(experiment, walk, rounds=2)
+    assert log[-1]["local_steps"] == 8
