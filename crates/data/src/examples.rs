@@ -384,7 +384,8 @@ impl Examples {
     ///
     /// # Panics
     /// If there are fewer.
-    pub(crate) fn cut(mut self, count: usize) -> (Self, Option<Self>) {
+    #[must_use]
+    pub fn cut(mut self, count: usize) -> (Self, Option<Self>) {
         let others: Vec<u32> = (count as u32..self.len() as u32).collect();
         let others = (!others.is_empty()).then(|| self.selected(&others));
         self.features.truncate(count, self.width());

@@ -4,7 +4,6 @@ mod absent_rows;
 mod batch;
 mod compression;
 mod example_arrays;
-mod example_lists;
 mod figure;
 mod layers;
 mod learning_rate;

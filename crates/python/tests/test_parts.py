@@ -11,6 +11,7 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse
+from acting import act
 
 import meshfold as mf
 from meshfold._arrays import numbers
@@ -226,6 +227,32 @@ def test_owners_of_arrays_become_clients(experiment: Experiment) -> None:
         one(experiment, dataset=mf.dataset(x, y, x, y), partition="by_writer", topology="ring")
     with pytest.raises(ValueError, match="owner_test is given, but not owner"):
         mf.dataset(x, y, x, y, owner_test=y)
+
+
+def test_the_last_examples_of_arrays_are_kept_apart_for_validation(experiment: Experiment) -> None:
+    x, y = clouds()
+    y = np.concatenate([y[:300], np.roll(y[300:], 1)])
+    owner = np.repeat([3, 7, 9], [100, 200, 100])
+    held = mf.dataset(x, y, x[:100], y[:100], validation=100, owner=owner, classes=4)
+    fewer = mf.dataset(x[:300], y[:300], x[:100], y[:100], owner=owner[:300], classes=4)
+    for partition in ("by_writer", {"iid": {"clients": 3}}):
+        assert figures(one(experiment, dataset=held, partition=partition)) == figures(one(experiment, dataset=fewer, partition=partition))
+
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        kept = round.examples(on="validation")
+        assert kept.labels.tolist() == [y[300:].tolist()] and kept.on == "validation"
+        rows = models.numpy()
+        weight, bias = rows[:, :16].reshape(-1, 4, 4), rows[:, None, 16:]
+        assert np.allclose(round.outputs(models, kept), x[300:] @ weight + bias, rtol=0, atol=1e-6)
+        assert round.evaluate(models, on="validation")[0].shape == (3,)
+
+    act(experiment, look, dataset=held, partition="by_writer")
+    with pytest.raises(mf.RunFailed, match="keep some apart by `validation`"):
+        act(experiment, look, dataset=fewer, partition="by_writer")
+    assert held.version != mf.dataset(x, y, x[:100], y[:100], owner=owner, classes=4).version
+    for wrong, kind in ((400, ValueError), (-1, ValueError), (0.25, TypeError), (True, TypeError)):
+        with pytest.raises(kind, match="dataset: validation is"):
+            mf.dataset(x, y, x, y, validation=wrong)  # type: ignore[arg-type]
 
 
 def test_parts_of_one_label_are_told_apart_in_a_sweep(experiment: Experiment) -> None:

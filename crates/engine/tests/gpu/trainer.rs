@@ -499,7 +499,7 @@ fn outputs_and_gradients_on_examples_are_those_of_the_processor() {
     for model in models() {
         let found = |device: &Device| {
             let mut learner = learner(device, &model);
-            let stack = learner.initial(5, Start::Independent).unwrap();
+            let stack = learner.initial(6, Start::Independent).unwrap();
             let (rule, own) = (sgd(), tasks());
             let work = LocalWork::new(1, &own, &rule);
             let examples = learner.next_batches(&work).unwrap();

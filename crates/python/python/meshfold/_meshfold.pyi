@@ -633,6 +633,7 @@ class Part:
         test: tuple[NDArray[Any], NDArray[np.uint16], NDArray[np.uint32] | None],
         label_names: Sequence[str],
         owner_names: Sequence[str],
+        validation: int,
     ) -> Part: ...
 
 class EventLog:

@@ -115,6 +115,7 @@ def dataset(
     *,
     owner: ArrayLike | None = None,
     owner_test: ArrayLike | None = None,
+    validation: int = 0,
     classes: int | None = None,
     label: str | None = None,
 ) -> Part:
@@ -129,12 +130,14 @@ def dataset(
         owner: the owner of each training example, `[M]`, whole numbers from 0 or texts; the partition `by_writer` makes one client per
             owner, in their order.
         owner_test: the owner of each test example; if absent, one further owner who has no training examples.
+        validation: how many of the training examples, the last ones, are kept apart: nobody trains on them, and methods have them by
+            `round.evaluate(models, on="validation")` and `round.examples(on="validation")`.
         classes: number of classes; one more than the largest label if absent.
         label: what the dataset is called in tables; `arrays` with a digest if absent.
 
     Raises:
-        ValueError: if shapes do not fit, a feature is not finite (the message names its example), or the labels cannot be meant as
-            classes.
+        ValueError: if shapes do not fit, a feature is not finite (the message names its example), the labels cannot be meant as classes, or
+            `validation` leaves nothing to train on.
     """
     train, shape, is_whole = _features(x, "x")
     test, test_shape, test_is_whole = _features(x_test, "x_test")
@@ -149,10 +152,11 @@ def dataset(
     owner, owner_test, owner_names = (owner, owner_test, []) if owner is None else _tags.numbered(owner, owner_test, "owner")
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
     count = _classes(labels, test_labels, classes)
-    _expect_trained(labels, test_labels, label_names)
+    kept = len(train) - _kept_apart(validation, len(train))
+    _expect_trained(labels[:kept], test_labels, label_names)
     owners = _owners(owner, len(train), owner_test, len(test))
     # The features are flat, so that their shape does not tell the images' shape.
-    form = np.array([*shape, count])
+    form = np.array([*shape, count, *([validation] if validation else [])])
     named = [np.array(names) for names in (label_names, owner_names) if names]
     digest = _digests.of_arrays(train, labels, test, test_labels, *owners, form, *named)
     train_owners, test_owners = owners or (None, None)
@@ -165,7 +169,20 @@ def dataset(
         (test, test_labels, test_owners),
         label_names,
         owner_names,
+        len(train) - kept,
     )
+
+
+def _kept_apart(validation: Any, examples: int) -> int:
+    """`validation`, if it is a whole number that leaves some of the `examples` to train on."""
+    if isinstance(validation, bool) or not isinstance(validation, (int, np.integer)):
+        raise TypeError(
+            f"dataset: validation is of type {type(validation).__name__}, needed a whole number: how many of the training examples, the last ones, are "
+            "kept apart"
+        )
+    if not 0 <= validation < examples:
+        raise ValueError(f"dataset: validation is {validation}, needed 0 to {examples - 1}, as there are {examples} training examples")
+    return int(validation)
 
 
 def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, int, int], bool]:

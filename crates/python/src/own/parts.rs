@@ -246,7 +246,8 @@ impl PyPart {
         self.made.kind()
     }
 
-    /// Training and test examples: `(features, labels, owners)` each, the features bytes or numbers `[M, D]`. Names may be absent.
+    /// Training and test examples: `(features, labels, owners)` each, the features bytes or numbers `[M, D]`. The last `validation` of those
+    /// for training are kept apart. Names may be absent.
     #[staticmethod]
     #[expect(clippy::too_many_arguments, reason = "they are those of Python")]
     fn dataset(
@@ -258,6 +259,7 @@ impl PyPart {
         test: ExampleArrays<'_>,
         label_names: Vec<String>,
         owner_names: Vec<String>,
+        validation: usize,
     ) -> PyResult<Self> {
         let (channels, height, width) = shape;
         let shape = Shape {
@@ -274,12 +276,15 @@ impl PyPart {
                 Some(names) => examples.with_owner_names(Arc::clone(names)),
                 None => examples,
             };
-            PyResult::Ok(Arc::new(named))
+            PyResult::Ok(named)
         };
+        let train = examples(train)?;
+        let kept = train.len() - validation;
+        let (train, validation) = train.cut(kept);
         let splits = Splits {
-            train: examples(train)?,
-            test: examples(test)?,
-            validation: None,
+            train: Arc::new(train),
+            test: Arc::new(examples(test)?),
+            validation: validation.map(Arc::new),
         };
         let made = Made::Dataset(Arc::new(InMemory(splits)));
         Ok(Self {

@@ -1,28 +1,30 @@
 //! A round as methods in Python see it.
 
+mod counted;
+mod examples;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use meshfold_algorithms::training::Training;
 use meshfold_algorithms::{Round, Setting};
-use meshfold_engine::{Amount, Anchor, Key, Mixing, Purpose, RowWork, Split, Velocity, stream};
+use meshfold_engine::{Amount, Anchor, Key, Mixing, Purpose, RowWork, Velocity, stream};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rand::Rng;
 use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
 
-use super::messages::{Ends, Ways};
 use super::mixing::PyMixing;
-use super::row_work::{RowRequest, whole_steps};
+use super::row_work::RowRequest;
 use super::stack::{PyStack, beside, engine};
 use super::uses::Uses;
-use super::{compression, figure, layers, messages, number_lists, start};
+use super::{figure, layers, start};
 
 /// The round in progress on this thread, and how its clients train.
 pub(super) struct Lent<'a> {
     pub(super) round: Round<'a>,
-    pub(super) training: &'a Training,
+    training: &'a Training,
     pub(super) uses: &'a Uses,
 }
 
@@ -133,12 +135,12 @@ impl PyRound {
     }
 
     /// Whether `stack` is another one than that of the clients' models.
-    pub(super) fn is_side(&self, stack: &Bound<'_, PyStack>) -> bool {
+    fn is_side(&self, stack: &Bound<'_, PyStack>) -> bool {
         stack.as_ptr() as usize != self.models.load(Ordering::Relaxed)
     }
 
     /// Calls `use_it` with the round, which must be in progress, without the interpreter's lock.
-    pub(super) fn with<T: Send>(
+    fn with<T: Send>(
         &self,
         py: Python<'_>,
         use_it: impl FnOnce(Lent<'_>) -> PyResult<T> + Send,
@@ -155,15 +157,6 @@ impl PyRound {
         })
     }
 
-    pub(super) fn number(&self) -> usize {
-        self.number
-    }
-
-    /// The method takes gradients.
-    pub(super) fn note_gradients(&self) {
-        self.uses.gradients.note();
-    }
-
     /// The method looks at the links of the round.
     fn note_links(&self) {
         if self.has_links {
@@ -171,12 +164,6 @@ impl PyRound {
         }
     }
 }
-
-/// The most examples that one call counts for a client: sums of more might be too many for a count.
-const MOST_EXAMPLES: u64 = 1_000_000_000_000;
-
-/// Losses and accuracies, `[R]` each.
-type Scores<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 fn no_overlay() -> PyErr {
     PyRuntimeError::new_err("this method says `overlay = False`, so its rounds have no neighbours")
@@ -186,7 +173,7 @@ fn no_overlay() -> PyErr {
 impl PyRound {
     #[doc = documented!("Round.clients")]
     #[getter]
-    pub(super) fn clients(&self) -> usize {
+    fn clients(&self) -> usize {
         self.setting.clients
     }
 
@@ -397,191 +384,6 @@ impl PyRound {
                 false => lent.uses.single_steps.note(),
             }
             Ok(())
-        })
-    }
-
-    #[doc = documented!("Round.count")]
-    #[pyo3(signature = (steps, *, examples=None))]
-    fn count(
-        &self,
-        py: Python<'_>,
-        steps: &Bound<'_, PyAny>,
-        examples: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        let clients = self.setting.clients;
-        let numbers = number_lists::one_or_each(steps, "count: `steps`", clients, "client")?;
-        let mut steps = whole_steps(&numbers, "count", "client")?;
-        for (steps, _) in steps
-            .iter_mut()
-            .zip(&self.alive)
-            .filter(|(_, alive)| !**alive)
-        {
-            *steps = 0;
-        }
-        let examples = examples.map(|examples| {
-            let name = "count: `examples`";
-            let numbers = number_lists::one_or_each(examples, name, clients, "client")?;
-            number_lists::up_to(MOST_EXAMPLES, &numbers, name, "client")
-        });
-        let examples = examples.transpose()?;
-        let sizes = &self.setting.shard_sizes;
-        self.uses.counts.note();
-        self.with(py, move |lent| {
-            let of_steps = |client: usize| {
-                let batch = lent.training.sgd.batch_on(sizes[client]) as u64;
-                u64::from(steps[client]) * batch
-            };
-            let of_client = |client: usize| match &examples {
-                _ if steps[client] == 0 => 0,
-                Some(examples) => examples[client],
-                None => of_steps(client),
-            };
-            let seen = (0..clients).map(of_client).sum();
-            let all = steps.iter().map(|steps| u64::from(*steps)).sum();
-            lent.round.learner.count_elsewhere(clients, all, seen);
-            lent.round.traffic.compute(steps);
-            Ok(())
-        })
-    }
-
-    #[doc = documented!("Round.evaluate")]
-    #[pyo3(signature = (models, *, on="train", clients=None))]
-    fn evaluate<'py>(
-        &self,
-        py: Python<'py>,
-        models: &Bound<'py, PyAny>,
-        on: &str,
-        clients: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Scores<'py>> {
-        let models = PyStack::argument(models, "evaluate: `models`")?.try_borrow()?;
-        let models = models.stack()?;
-        let of_clients;
-        let split = match (on, clients) {
-            ("train" | "local_test", clients) => {
-                let (rows, count) = (models.rows(), self.setting.clients);
-                let request = RowRequest::read("evaluate", rows, count, clients, None)?;
-                of_clients = request.clients(count);
-                match on {
-                    "train" => Split::Shards(&of_clients),
-                    _ => Split::LocalTests(&of_clients),
-                }
-            }
-            ("validation", None) => Split::Validation,
-            ("test", None) => Split::Test,
-            ("validation" | "test", Some(_)) => {
-                return Err(PyValueError::new_err(
-                    "evaluate: `clients` is for training examples and local test sets: all share the others",
-                ));
-            }
-            _ => {
-                return Err(PyValueError::new_err(format!(
-                    "evaluate: `on` is `{on}`, needed `train`, `local_test`, `validation` or `test`"
-                )));
-            }
-        };
-        let scores = self.with(py, move |mut lent| {
-            let learner = &mut lent.round.learner;
-            if matches!(split, Split::LocalTests(_)) && !learner.partition().has_local_tests() {
-                return Err(PyValueError::new_err(
-                    "evaluate: the clients have no local test sets: give them some by `evaluate: {local_test: 0.2}`",
-                ));
-            }
-            let judged = learner.evaluate(models, split, None);
-            let mut scores = judged.map_err(engine)?;
-            if let Split::LocalTests(clients) = split {
-                let partition = learner.partition();
-                for (score, client) in scores.iter_mut().zip(clients) {
-                    if partition.local_test(*client as usize).is_empty() {
-                        (score.loss, score.accuracy) = (f64::NAN, f64::NAN);
-                    }
-                }
-            }
-            Ok(scores)
-        })?;
-        let losses = scores.iter().map(|score| score.loss);
-        let accuracies = scores.iter().map(|score| score.accuracy);
-        Ok((
-            PyArray1::from_iter(py, losses),
-            PyArray1::from_iter(py, accuracies),
-        ))
-    }
-
-    #[doc = documented!("Round.quantize")]
-    #[pyo3(signature = (stack, bits, *, norm="model"))]
-    fn quantize<'py>(
-        &self,
-        py: Python<'py>,
-        stack: &Bound<'py, PyAny>,
-        bits: u32,
-        norm: &str,
-    ) -> PyResult<Bound<'py, PyStack>> {
-        let stack = PyStack::argument(stack, "quantize: `stack`")?;
-        let quantise = compression::quantise(bits, norm)?;
-        let visit = self.quantized.fetch_add(1, Ordering::Relaxed);
-        let mut changed = stack.try_borrow_mut()?;
-        let rows = changed.stack_mut()?;
-        self.with(py, |lent| {
-            rows.quantize(&quantise.quantiser(rows.rows(), &lent.round, visit));
-            Ok(())
-        })?;
-        let Setting {
-            parameters, blocks, ..
-        } = *self.setting;
-        changed.set_message_bytes(Some(quantise.message_bytes(parameters, blocks)));
-        drop(changed);
-        Ok(stack.clone())
-    }
-
-    #[doc = documented!("Round.send")]
-    #[pyo3(signature = (stack=None, *, bytes=None, edges=None, to=None, from_=None))]
-    fn send(
-        &self,
-        py: Python<'_>,
-        stack: Option<&Bound<'_, PyAny>>,
-        bytes: Option<&Bound<'_, PyAny>>,
-        edges: Option<&Bound<'_, PyAny>>,
-        to: Option<&Bound<'_, PyAny>>,
-        from_: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        let named = |stack| PyStack::argument(stack, "send: `stack`");
-        let stack = stack.map(named).transpose()?;
-        let stack = stack.map(Bound::try_borrow).transpose()?;
-        let clients = self.setting.clients;
-        let from = from_;
-        let ways = Ends { edges, to, from }.ways(clients, self.has_server)?;
-        if self.mixing.is_none() && matches!(ways, Ways::Neighbours) {
-            return Err(PyRuntimeError::new_err(
-                "this method says `overlay = False`, so its rounds have no neighbours: name senders and receivers by `edges`, or \
-                 \"server\" by `to` or `from_`",
-            ));
-        }
-        if let (Some(stack), Ways::Neighbours) = (&stack, &ways) {
-            let rows = stack.stack()?.rows();
-            if rows != clients {
-                return Err(PyValueError::new_err(format!(
-                    "send: the stack has {rows} rows, but each of {clients} clients sends one: name senders and receivers by `edges`"
-                )));
-            }
-        }
-        let (count, each) = ways.messages(clients);
-        let sizes = match (&stack, bytes) {
-            (Some(_), Some(_)) => {
-                return Err(PyValueError::new_err(
-                    "send: give a stack or a number of bytes, not both",
-                ));
-            }
-            (_, Some(bytes)) => messages::sizes(bytes, count, each)?,
-            (stack, None) => {
-                let of_stack = stack.as_ref().and_then(|stack| stack.message_bytes());
-                vec![of_stack.unwrap_or(self.setting.model_bytes()); count]
-            }
-        };
-        self.uses.send.note();
-        self.with(py, move |mut lent| {
-            if ways.are_one_way(&lent.round) {
-                lent.uses.one_way.note();
-            }
-            ways.count(&sizes, &mut lent.round)
         })
     }
 

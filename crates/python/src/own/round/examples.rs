@@ -1,16 +1,19 @@
-//! Rounds, as methods in Python see them: examples, what models make of them, and gradients.
+//! Examples, what models make of them, gradients and scores.
 
 use meshfold_algorithms::velocity::{DecayedGradients, decayed_gradients, decayed_gradients_on};
-use meshfold_engine::{ExampleSet, GradientsOn, RowExamples, RowWork};
+use meshfold_engine::{ExampleSet, GradientsOn, RowExamples, RowWork, Split};
 use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use super::batch::PyBatch;
-use super::number_lists;
-use super::round::{Lent, PyRound};
-use super::row_work::RowRequest;
-use super::stack::{PyStack, engine};
+use super::super::batch::PyBatch;
+use super::super::number_lists;
+use super::super::row_work::RowRequest;
+use super::super::stack::{PyStack, engine};
+use super::{Lent, PyRound};
+
+/// Losses and accuracies, `[R]` each.
+type Scores<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// What a call of `round.examples` names by `on`.
 #[derive(Clone, Copy, PartialEq)]
@@ -68,7 +71,7 @@ impl PyRound {
         rows: Option<&Bound<'_, PyAny>>,
         clients: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyBatch> {
-        let all = self.clients();
+        let all = self.setting.clients;
         let clients =
             clients.map(|clients| number_lists::clients(clients, "batch: `clients`", all));
         let clients = clients.transpose()?;
@@ -92,7 +95,7 @@ impl PyRound {
         on: &str,
         clients: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyBatch> {
-        let (on, all) = (On::read(on)?, self.clients());
+        let (on, all) = (On::read(on)?, self.setting.clients);
         let clients =
             clients.map(|clients| number_lists::clients(clients, "examples: `clients`", all));
         let clients = clients.transpose()?;
@@ -159,7 +162,7 @@ impl PyRound {
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         let models = PyStack::argument(models, "outputs: `models`")?.try_borrow()?;
         let models = models.stack()?;
-        let batch = PyBatch::argument(batch, "outputs", self.number())?.get();
+        let batch = PyBatch::argument(batch, "outputs", self.number)?.get();
         batch.expect_rows("outputs", models.rows())?;
         let outputs = self.with(py, |lent| {
             let outputs = lent.round.learner.outputs(models, &batch.examples);
@@ -186,7 +189,7 @@ impl PyRound {
         let models = models.try_borrow()?;
         let models = models.stack()?;
         let count = models.rows();
-        let batch = batch.map(|batch| PyBatch::argument(batch, "gradients", self.number()));
+        let batch = batch.map(|batch| PyBatch::argument(batch, "gradients", self.number));
         let batch = batch.transpose()?.map(Bound::get);
         let own_clients = batch.and_then(|batch| batch.clients.clone());
         let request = match (own_clients, clients) {
@@ -196,7 +199,9 @@ impl PyRound {
                 ));
             }
             (Some(clients), None) => RowRequest::of_clients(Some(clients)),
-            (None, clients) => RowRequest::read("gradients", count, self.clients(), clients, None)?,
+            (None, clients) => {
+                RowRequest::read("gradients", count, self.setting.clients, clients, None)?
+            }
         };
         if let Some(batch) = batch {
             batch.expect_rows("gradients", count)?;
@@ -217,8 +222,8 @@ impl PyRound {
         let slopes = batch.zip(slopes);
         let slopes = slopes.map(|(batch, slopes)| batch.slopes(slopes, count));
         let slopes = slopes.transpose()?;
-        self.note_gradients();
-        let number = self.number();
+        self.uses.gradients.note();
+        let number = self.number;
         let taken = self.with(py, move |mut lent| {
             let training = lent.training;
             if same_batches {
@@ -249,5 +254,67 @@ impl PyRound {
         })?;
         let DecayedGradients { gradients, rates } = taken;
         Ok((PyStack::of(gradients), PyArray1::from_vec(py, rates)))
+    }
+
+    #[doc = documented!("Round.evaluate")]
+    #[pyo3(signature = (models, *, on="train", clients=None))]
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        models: &Bound<'py, PyAny>,
+        on: &str,
+        clients: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Scores<'py>> {
+        let models = PyStack::argument(models, "evaluate: `models`")?.try_borrow()?;
+        let models = models.stack()?;
+        let of_clients;
+        let split = match (on, clients) {
+            ("train" | "local_test", clients) => {
+                let (rows, count) = (models.rows(), self.setting.clients);
+                let request = RowRequest::read("evaluate", rows, count, clients, None)?;
+                of_clients = request.clients(count);
+                match on {
+                    "train" => Split::Shards(&of_clients),
+                    _ => Split::LocalTests(&of_clients),
+                }
+            }
+            ("validation", None) => Split::Validation,
+            ("test", None) => Split::Test,
+            ("validation" | "test", Some(_)) => {
+                return Err(PyValueError::new_err(
+                    "evaluate: `clients` is for training examples and local test sets: all share the others",
+                ));
+            }
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "evaluate: `on` is `{on}`, needed `train`, `local_test`, `validation` or `test`"
+                )));
+            }
+        };
+        let scores = self.with(py, move |mut lent| {
+            let learner = &mut lent.round.learner;
+            if matches!(split, Split::LocalTests(_)) && !learner.partition().has_local_tests() {
+                return Err(PyValueError::new_err(
+                    "evaluate: the clients have no local test sets: give them some by `evaluate: {local_test: 0.2}`",
+                ));
+            }
+            let judged = learner.evaluate(models, split, None);
+            let mut scores = judged.map_err(engine)?;
+            if let Split::LocalTests(clients) = split {
+                let partition = learner.partition();
+                for (score, client) in scores.iter_mut().zip(clients) {
+                    if partition.local_test(*client as usize).is_empty() {
+                        (score.loss, score.accuracy) = (f64::NAN, f64::NAN);
+                    }
+                }
+            }
+            Ok(scores)
+        })?;
+        let losses = scores.iter().map(|score| score.loss);
+        let accuracies = scores.iter().map(|score| score.accuracy);
+        Ok((
+            PyArray1::from_iter(py, losses),
+            PyArray1::from_iter(py, accuracies),
+        ))
     }
 }
