@@ -96,8 +96,8 @@ pub fn decayed_gradients(
     Ok(DecayedGradients { gradients, rates })
 }
 
-/// Takes the gradients of the rows on given examples, and counts one step for each row that does not idle and has examples. The rates of
-/// mini-batches are those that they were drawn with.
+/// Takes the gradients of the rows on given examples, and counts one step for each row that does not idle and has examples, unless they are
+/// taken aside. The rates of mini-batches are those that they were drawn with. Rows that make no step have rate 0.
 pub fn decayed_gradients_on(
     models: &Stack,
     round: &mut Round<'_>,
@@ -125,8 +125,10 @@ pub fn decayed_gradients_on(
     }
     let mut gradients = round.learner.gradients_on(models, &work, on)?;
     decay(&mut gradients, models, &rows, training)?;
-    let steps: Vec<u32> = rows.iter().map(|row| u32::from(!is_idle(row))).collect();
-    round.count_steps(&rows, &steps);
+    if !on.aside {
+        let steps: Vec<u32> = rows.iter().map(|row| u32::from(!is_idle(row))).collect();
+        round.count_steps(&rows, &steps);
+    }
     Ok(DecayedGradients { gradients, rates })
 }
 

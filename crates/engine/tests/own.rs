@@ -171,7 +171,7 @@ struct Trained {
     gradients: Vec<f32>,
     shard_gradients: Vec<f32>,
     outputs: Vec<f32>,
-    /// Of slopes that are the outputs.
+    /// Of slopes that are shares of the outputs.
     pulled_back: Vec<f32>,
     /// Training loss, then loss and accuracy of every row on every split.
     scores: Vec<f64>,
@@ -222,10 +222,14 @@ fn trained(learner: &mut Learner, start: &[f32], rule: &Sgd, extras: bool) -> Tr
     let shards = learner.shard_gradients(&stack, &clients).unwrap();
     let examples = learner.next_batches(&of_round(3, &amounts)).unwrap();
     let outputs = learner.outputs(&stack, &examples).unwrap();
+    // Means over the batch.
+    let shares = |row: &Vec<f32>| row.iter().map(|y| y / row.len() as f32).collect();
+    let slopes: Vec<Vec<f32>> = outputs.iter().map(shares).collect();
     let on = GradientsOn {
         examples: &examples,
-        slopes: Some(&outputs),
-        again: false,
+        slopes: Some(&slopes),
+        counted: &[],
+        aside: false,
     };
     let pulled_back = learner.gradients_on(&stack, &of_round(3, &amounts), &on);
     Trained {

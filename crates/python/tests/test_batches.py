@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from acting import Experiment, act, bits
+from acting import Act, Experiment, act, bits
 from conftest import Halt, halt_at
 from numpy.typing import NDArray
 from own_models import MLPS, gradients, mlp, needs, outputs
@@ -101,6 +102,44 @@ def test_outputs_and_losses_are_those_of_evaluations(experiment: Experiment) -> 
     # Looking counts nowhere.
     plain = act(experiment, lambda models, round: round.train(models), rounds=2, dataset=dataset, evaluate={"local_test": 0.2})
     assert log == plain
+
+
+def test_batches_have_the_numbers_that_models_are_given(experiment: Experiment) -> None:
+    draws = np.random.default_rng(4)
+    x = draws.random((60, 2, 3, 3), np.float32)
+    y = np.arange(60) % 4
+
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        weight, bias = (layer[1] for layer in sorted(models.by_layer().items(), key=lambda layer: layer[0] != "dense.weight"))
+        for batch in (round.batch(rows=np.arange(10) > 0), round.examples([[5, 3]] + [[1]] * 9), round.examples([4, 0], on="test")):
+            features = batch.features
+            there = batch.indices >= 0
+            of = x[:30] if batch.on == "test" else x
+            assert features.shape == (*batch.indices.shape, 18) and features.dtype == np.float32
+            assert (features[there] == of[batch.indices[there]].reshape(-1, 18)).all() and (features[~there] == 0).all()
+            outputs = features @ weight + bias.reshape(10, 1, 4)
+            assert np.allclose(round.outputs(models, batch)[np.broadcast_to(there, (10, there.shape[1]))],
+                               outputs[np.broadcast_to(there, (10, there.shape[1]))], rtol=0, atol=1e-5)
+
+    act(experiment, look, rounds=2, dataset=mf.dataset(x, y, x[:30], y[:30]), partition={"iid": {"clients": 10}}, start="independent")
+
+
+def test_augmented_batches_have_the_numbers_of_what_models_see(experiment: Experiment) -> None:
+    x = np.random.default_rng(4).random((60, 1, 4, 4), np.float32)
+    y = np.arange(60) % 4
+    flipped: list[bool] = []
+
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch()
+        images = batch.features.reshape(10, -1, 4, 4)
+        for image, index in zip(images.reshape(-1, 4, 4), batch.indices.ravel(), strict=True):
+            is_flipped = not (image == x[index, 0]).all()
+            flipped.append(is_flipped)
+            assert (image == (x[index, 0, :, ::-1] if is_flipped else x[index, 0])).all()
+        assert (round.examples(batch.indices).features.reshape(10, -1, 4, 4) == x[batch.indices, 0]).all()
+
+    act(experiment, look, rounds=4, dataset=mf.dataset(x, y, x[:30], y[:30]), partition={"iid": {"clients": 10}}, augment={"horizontal_flip": True})
+    assert 0.3 < np.mean(flipped) < 0.7
 
 
 def test_examples_are_chosen_by_their_indices(experiment: Experiment) -> None:
@@ -280,6 +319,127 @@ def test_models_of_ones_own_take_slopes_if_they_have_a_backward_pass(experiment:
     assert log[-1]["train_loss"] < log[1]["train_loss"]
 
 
+def test_the_losses_and_examples_of_a_row_count_once(experiment: Experiment) -> None:
+    def halves(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch()
+        even = np.arange(10) % 2 == 0
+        round.gradients(models, batch=batch, rows=np.zeros(10, bool))
+        first, rates = round.gradients(models, batch=batch, rows=even)
+        second, others = round.gradients(models, batch=batch, rows=~even)
+        assert ((rates > 0) == even).all() and ((others > 0) == ~even).all()
+        if round.number % 2:
+            whole, again = round.gradients(models, batch=batch)
+            assert bits(again) == bits(rates + others) and bits(whole.numpy()) == bits((first + second).numpy())
+        models.add_scaled(first + second, -(rates + others))
+
+    def plain(models: mf.Stack, round: mf.Round) -> None:
+        gradients, rates = round.gradients(models)
+        models.add_scaled(gradients, -rates)
+
+    keys = {"batch_size": 7, "learning_rate": {"step": {"initial": 0.5, "factor": 0.5, "every": 2, "per": "step"}}}
+    one, two = act(experiment, plain, rounds=4, keys=keys), act(experiment, halves, rounds=4, keys=keys)
+    for once, twice in zip(one, two, strict=True):
+        for key in ("test_accuracy", "train_loss", "examples_seen"):
+            assert once[key] == twice[key], key
+    assert (one[-1]["local_steps"], two[-1]["local_steps"]) == (40, 60)
+
+
+def test_the_learning_rate_of_chosen_examples_is_that_of_their_first_step(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.examples([0, 1, 2])
+        found = [round.gradients(models, batch=batch)[1][0] for _ in range(3)]
+        aside = round.gradients(models, batch=round.examples([5]), aside=True)[1][0]
+        assert found == [np.float32(0.5 ** round.number)] * 3 and aside == np.float32(0.5 ** (round.number + 1))
+
+    keys = {"learning_rate": {"step": {"initial": 0.5, "factor": 0.5, "every": 1, "per": "step"}}}
+    log = act(experiment, look, rounds=3, keys=keys)
+    assert log[-1]["local_steps"] == 90 and log[-1]["examples_seen"] == 90
+
+
+def test_gradients_aside_count_nowhere(experiment: Experiment) -> None:
+    def plain(models: mf.Stack, round: mf.Round) -> None:
+        gradients, rates = round.gradients(models)
+        models.add_scaled(gradients, -rates)
+
+    def looking(models: mf.Stack, round: mf.Round) -> None:
+        round.gradients(models, batch=round.examples(), aside=True)
+        batch = round.batch()
+        looked, rates = round.gradients(models, batch=batch, aside=True)
+        gradients, same = round.gradients(models, batch=batch)
+        assert bits(looked.numpy()) == bits(gradients.numpy()) and bits(rates) == bits(same)
+        models.add_scaled(gradients, -rates)
+
+    seconds = {"network": {"links": {"fixed": {"bytes_per_second": 1e6}}, "compute": {"seconds_per_step": 0.5}}}
+    assert act(experiment, looking, rounds=3, **seconds) == act(experiment, plain, rounds=3, **seconds)
+
+
+def test_gradients_on_what_a_client_does_not_hold_are_told(experiment: Experiment) -> None:
+    def told_of(do: Act, **more: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            act(experiment, do, **more)
+        return [str(warning.message) for warning in caught]
+
+    def others(models: mf.Stack, round: mf.Round) -> None:
+        places = np.arange(10).reshape(10, 1)
+        round.gradients(models, batch=round.examples(places))
+
+    def own(models: mf.Stack, round: mf.Round) -> None:
+        round.gradients(models, batch=round.examples(round.examples().indices[:, :5]))
+        round.outputs(models, round.examples([0, 1], on="test"))
+
+    def visits(models: mf.Stack, round: mf.Round) -> None:
+        round.gradients(models, batch=round.examples(clients=np.roll(np.arange(10), 1)))
+
+    def tests(models: mf.Stack, round: mf.Round) -> None:
+        round.gradients(models, batch=round.examples(on="local_test" if round.number == 1 else "test"))
+
+    def neighbours(models: mf.Stack, round: mf.Round) -> None:
+        round.outputs(models.gather(np.roll(np.arange(10), 1)), round.batch())
+
+    (words,) = told_of(others)
+    assert words.startswith("the method `acting` takes gradients of a client on training examples that another one holds: ")
+    assert told_of(own) == told_of(visits) == []
+    for rounds in (1, 2):
+        (words,) = told_of(tests, rounds=rounds, evaluate={"local_test": 0.2})
+        assert "takes gradients on test examples" in words
+    words = "\n".join(told_of(neighbours))
+    assert "takes outputs of other models than those of the clients and never calls round.send: its messages and bytes are 0" in words
+
+
+def test_gaps_in_indices_stay_where_they_are(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        drawn = round.batch()
+        keep = np.random.default_rng(round.number).random(drawn.indices.shape) < 0.4
+        given = np.where(keep, drawn.indices, -1)
+        batch = round.examples(given)
+        assert (batch.indices == given).all() and (batch.sizes == keep.sum(axis=1)).all()
+        assert (batch.labels == np.where(keep, drawn.labels, -1)).all()
+        assert (batch.features == np.where(keep[..., None], drawn.features, 0)).all()
+        outputs = round.outputs(models, batch)
+        assert np.allclose(outputs, np.where(keep[..., None], round.outputs(models, drawn), 0), rtol=0, atol=1e-5)
+        slopes = np.where(keep[..., None], slopes_of_cross_entropy(outputs, batch), np.nan)
+        mine, _ = round.gradients(models, batch=batch, slopes=slopes)
+        given_, _ = round.gradients(models, batch=round.examples([row[row >= 0] for row in given]))
+        assert np.allclose(mine.numpy(), given_.numpy(), rtol=0, atol=1e-5)
+        # One list for all rows.
+        one = round.examples([3, -1, 5, -1])
+        assert one.indices.tolist() == [[3, -1, 5, -1]] and one.sizes.tolist() == [2]
+        assert (round.outputs(models, one)[:, [1, 3]] == 0).all()
+
+    act(experiment, look, rounds=2)
+
+
+def test_arrays_of_a_batch_cannot_be_written_to(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch()
+        for array in (batch.indices, batch.labels, batch.features, batch.sizes):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+
+    act(experiment, look)
+
+
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "another round": (lambda m, r, old: r.outputs(m, old), RuntimeError, "outputs: the batch is of round 1: make one in each round"),
     "another object": (lambda m, r, old: r.outputs(m, [1]), TypeError, "outputs: `batch` is of type list, needed a `meshfold.Batch`"),
@@ -290,6 +450,22 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         lambda m, r, old: r.gradients(m, batch=r.batch(), slopes=np.zeros((10, 20), np.float32)),
         ValueError,
         r"gradients: `slopes` is of shape \[10, 20\], needed \[10, 20, 10\]",
+    ),
+    "type of slopes": (
+        lambda m, r, old: r.gradients(m, batch=r.batch(), slopes={}),
+        ValueError,
+        r"gradients: `slopes` is of type dict, needed an array \[10, 20, 10\]",
+    ),
+    "slopes that are not finite": (
+        lambda m, r, old: r.gradients(m, batch=r.batch(), slopes=np.full((10, 20, 10), np.nan, np.float32)),
+        ValueError,
+        r"gradients: `slopes` has NaN at \[0, 0\], needed finite numbers",
+    ),
+    "aside without a batch": (lambda m, r, old: r.gradients(m, aside=True), ValueError, "found `aside=True` and no `batch`"),
+    "rows before clients": (
+        lambda m, r, old: r.gradients(m.gather([0] * 20), batch=r.batch()),
+        ValueError,
+        "gradients: the batch is for 10 rows, and the stack has 20",
     ),
     "clients twice": (
         lambda m, r, old: r.gradients(m, batch=r.batch(clients=range(10)), clients=range(10)),
@@ -305,7 +481,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "part of local tests": (lambda m, r, old: r.examples([0], on="local_test"), ValueError, "a local test set is taken whole"),
     "as many clients": (lambda m, r, old: r.examples([[0], [1]], clients=[0, 1, 2]), ValueError, "`clients` for 3 rows and `indices` for 2"),
     "whose steps": (lambda m, r, old: r.gradients(m.gather([0]), batch=r.examples([0])), ValueError, "say by `clients` whose examples"),
-    "batches taken again": (lambda m, r, old: (r.batch(), r.gradients(m, same_batches=True)), RuntimeError, "after any round.train or round.batch"),
+    "batches taken again": (lambda m, r, old: (r.batch(), r.gradients(m, same_batches=True)), RuntimeError, "After round.batch, give the batch again: `batch=`"),
 }
 
 

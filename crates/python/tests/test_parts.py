@@ -244,7 +244,7 @@ def test_the_last_examples_of_arrays_are_kept_apart_for_validation(experiment: E
         rows = models.numpy()
         weight, bias = rows[:, :16].reshape(-1, 4, 4), rows[:, None, 16:]
         assert np.allclose(round.outputs(models, kept), x[300:] @ weight + bias, rtol=0, atol=1e-6)
-        assert round.evaluate(models, on="validation")[0].shape == (3,)
+        assert round.evaluate(models, on="validation")[0].shape == (round.clients,)
 
     act(experiment, look, dataset=held, partition="by_writer")
     with pytest.raises(mf.RunFailed, match="keep some apart by `validation`"):

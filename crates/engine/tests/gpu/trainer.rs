@@ -507,7 +507,8 @@ fn outputs_and_gradients_on_examples_are_those_of_the_processor() {
             let on = |slopes| GradientsOn {
                 examples: &examples,
                 slopes,
-                again: false,
+                counted: &[],
+                aside: false,
             };
             let pulled_back = learner.gradients_on(&stack, &work, &on(Some(&outputs)));
             let plain = learner.gradients_on(&stack, &work, &on(None));

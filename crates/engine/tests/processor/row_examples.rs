@@ -15,7 +15,8 @@ fn of(examples: &RowExamples) -> GradientsOn<'_> {
     GradientsOn {
         examples,
         slopes: None,
-        again: false,
+        counted: &[],
+        aside: false,
     }
 }
 
@@ -289,11 +290,16 @@ fn gradients_on_chosen_examples_count_as_steps_once() {
     assert_eq!(learner.state(), before);
     let first = learner.gradients_on(&models, &work, &of(&chosen)).unwrap();
     let again = GradientsOn {
-        again: true,
+        counted: &[true, false],
         ..of(&chosen)
     };
     let second = learner.gradients_on(&models, &work, &again).unwrap();
-    assert!(first.to_host() == second.to_host());
+    let aside = GradientsOn {
+        aside: true,
+        ..of(&chosen)
+    };
+    let third = learner.gradients_on(&models, &work, &aside).unwrap();
+    assert!(first.to_host() == second.to_host() && first.to_host() == third.to_host());
     // The first row has made a step; the other had nothing to do.
     assert_eq!(learner.rates(&work).unwrap(), [0.25, 0.5]);
     let tally = learner.tally();

@@ -46,6 +46,8 @@ def floats(value: Any, name: str, shape: tuple[int | None, ...] | None = None) -
     array = plain(value, name)
     if shape is not None and not _fits(array.shape, shape):
         needed = ", ".join("any" if length is None else str(length) for length in shape)
+        if array.ndim == 0:
+            raise ValueError(f"{name} is of type {type(value).__name__}, needed an array [{needed}]")
         raise ValueError(f"{name} is of shape {list(array.shape)}, needed [{needed}]")
     if array.dtype.kind not in "f":
         raise ValueError(f"{name} is of type {array.dtype}, needed floating-point numbers, best float32")
@@ -77,33 +79,30 @@ def row_pairs(value: Any, name: str, counts: tuple[int, int]) -> NDArray[np.uint
     return np.ascontiguousarray(array, dtype=np.uint32)
 
 
-def index_lists(value: Any, name: str, count: int) -> tuple[bool, list[NDArray[np.uint32]]]:
-    """Indices of `count` examples, and whether they are one list for all rows: `[B]`, `[R, B]` with -1 for none, or a list for each row.
+def index_lists(value: Any, name: str, count: int) -> tuple[bool, list[NDArray[np.int64]]]:
+    """Indices of `count` examples, and whether they are one list for all rows: `[B]`, `[R, B]`, or a list for each row; -1 for none.
 
     Raises:
         ValueError: if an example does not exist; the message has `name` and the place.
         TypeError: if they are no whole numbers.
     """
     is_ragged = isinstance(value, (list, tuple)) and any(hasattr(row, "__len__") for row in value)
-    if is_ragged:
-        return False, [_indices(row, f"{name} of row {place}", count) for place, row in enumerate(value)]
-    array = plain(value, name)
-    if array.ndim == 2:
-        return False, [_indices(row, f"{name} of row {place}", count) for place, row in enumerate(array)]
-    return True, [_indices(array, name, count)]
+    rows = value if is_ragged else plain(value, name)
+    if is_ragged or rows.ndim == 2:
+        return False, [_indices(row, f"{name} of row {place}", count) for place, row in enumerate(rows)]
+    return True, [_indices(rows, name, count)]
 
 
-def _indices(value: Any, name: str, count: int) -> NDArray[np.uint32]:
+def _indices(value: Any, name: str, count: int) -> NDArray[np.int64]:
     array = plain(value, name)
     if array.size == 0 and array.ndim == 1:
-        return np.empty(0, np.uint32)
+        return np.empty(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"{name} is of shape {list(array.shape)} and type {array.dtype}, needed whole numbers [B], or [R, B]")
-    array = array[array != -1]
-    wrong = np.flatnonzero((array < 0) | (array >= count))
+    wrong = np.flatnonzero((array < -1) | (array >= count)) if array.dtype.kind == "i" else np.flatnonzero(array >= count)
     if wrong.size > 0:
         raise ValueError(f"{name} has the example {array[wrong[0]]}, needed 0 to {count - 1}, or -1 for none")
-    return np.ascontiguousarray(array, dtype=np.uint32)
+    return np.ascontiguousarray(array, dtype=np.int64)
 
 
 def one_or_each(value: Any, name: str, count: int) -> NDArray[np.float32]:

@@ -264,7 +264,8 @@ class Start:
 class Batch:
     """Examples of each row of a stack, of `Round.batch` or `Round.examples`: `B` of the row that has most, and `sizes` of each.
 
-    It belongs to its round. Arrays have a single row, `[1, B]`, where all rows see the same examples.
+    It belongs to its round. Arrays have a single row, `[1, B]`, where all rows see the same examples. They cannot be written to: copy what you
+    change.
     """
 
     @property
@@ -272,6 +273,12 @@ class Batch:
         """Which examples, `[R, B]`, int64, counted from 0 among those that `on` names; -1 where a row has no more.
 
         Augmented images have the index of what they are made of.
+        """
+    @property
+    def features(self) -> NDArray[np.float32]:
+        """What models are given of each example, `[R, B, D]`, float32: numbers, augmented where images are, or tokens; 0 where there is none.
+
+        Images are row-major, channel by channel. Each call reads them anew.
         """
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -347,7 +354,10 @@ class Round:
         """
     @property
     def learning_rates(self) -> NDArray[np.float32]:
-        """The learning rate of each client's next local step, `[N]`; 0 for clients that do not take part."""
+        """The learning rate of each client's next local step, `[N]`; 0 for clients that do not take part.
+
+        After `round.batch` that is the step behind the batch: that of the batch is what `gradients` returns.
+        """
     def train(
         self,
         models: Stack,
@@ -394,6 +404,7 @@ class Round:
         clients: ArrayLike | None = None,
         batch: Batch | None = None,
         slopes: ArrayLike | None = None,
+        aside: bool = False,
     ) -> tuple[Stack, NDArray[np.float32]]:
         """The gradients at `models` on the next mini-batch of each row, `[R, P]`, and the learning rates, `[R]`.
 
@@ -412,16 +423,18 @@ class Round:
             rows: which rows are asked for, true or false, `[R]`; the others are zero. All if absent.
             clients: the client whose examples each row's mini-batch is from, `[R]`; row `i` has those of client `i` if absent. With a `batch`
                 that names no clients, the client whose step it is.
-            batch: the examples of each row, of this round; the next mini-batches if absent. If gradients are taken on it again, its losses and
-                examples do not count again.
+            batch: the examples of each row, of this round; the next mini-batches if absent. If gradients of a row are taken on it again, they are
+                another local step, of the same learning rate, and its losses and examples do not count again.
             slopes: the gradient of each row's loss by the outputs, of the shape of `round.outputs(models, batch)`. What stands where a row has no
                 example does not count. If absent, the loss is the model's own, the mean over the examples of the row.
+            aside: whether gradients on a `batch` are only looked at: they count nowhere, neither as steps nor in losses, examples, learning rates or
+                simulated time.
 
         Raises:
             RuntimeError: if there are no batches to take again: the round has taken no gradients since it last trained or drew a batch; or the
                 batch is of another round.
             ValueError: if there is not one client for each row, or one does not exist; if the batch is for more or fewer rows, or `slopes` are
-                of another shape.
+                of another shape, or not finite where a row has an example.
             TypeError: if they are no whole numbers, or `rows` are no truth values.
         """
     def batch(self, *, rows: ArrayLike | None = None, clients: ArrayLike | None = None) -> Batch:
@@ -443,8 +456,8 @@ class Round:
         """Examples of the method's choice, as they are stored, neither augmented nor with dropout.
 
         Args:
-            indices: which examples, counted from 0 among all that `on` names: a list `[B]` for all rows; an array `[R, B]` for each row, in which
-                -1 stands for none; or a list for each row. If absent, all training examples of each client, all of its local test set, or all
+            indices: which examples, counted from 0 among all that `on` names, not within a client's: a list `[B]` for all rows; an array `[R, B]`;
+                or a list for each row. Where it has -1, there is none, and arrays of the batch, outputs and slopes have a gap at that place. If absent, all training examples of each client, all of its local test set, or all
                 validation or test examples.
             on: `train`, `local_test`, `validation` or `test`, as for `evaluate`. The indices of `local_test` cannot be chosen.
             clients: the client that each row works for, `[R]`; row `i` works for client `i` if absent. If there are no `indices`, its examples
@@ -456,7 +469,10 @@ class Round:
         """
     def outputs(self, models: Stack, batch: Batch) -> NDArray[np.float32]:
         """What `models` make of a batch, `[R, B, C]`: a number for each class, before the softmax; one number, `C = 1`, of a model with a single
-        output. Models of the next token have outputs `[R, B, T, C]`, those of each position.
+        output. Models of the next token that learn from every position have outputs `[R, B, T, C]`.
+
+        On mini-batches of `round.batch` dropout leaves out what it leaves out in that step, whatever the models. What models make of the same
+        examples without dropout and augmentation is `round.outputs(models, round.examples(batch.indices))`.
 
         Outputs are zero where a row has no example. It is no local step, takes no simulated time, and moves nothing.
 

@@ -1,14 +1,19 @@
 //! Examples of rows, as methods in Python see them.
 
-use std::iter::repeat_n;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use meshfold_engine::{ExampleSet, Learner, RowExamples};
-use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
+use meshfold_data::{Examples, Partition};
+use meshfold_engine::{Amount, ExampleSet, Learner, RowExamples, RowWork};
+use numpy::ndarray::Dimension;
+use numpy::{
+    Element, PyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
+};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::stack::engine;
+use super::uses::Uses;
 
 #[doc = documented!("Batch")]
 #[pyclass(name = "Batch", module = "meshfold", frozen)]
@@ -18,38 +23,87 @@ pub(crate) struct PyBatch {
     pub(super) clients: Option<Vec<u32>>,
     /// What the judged positions are to be, a list `[B, T]` for each list of examples.
     targets: Vec<Vec<u16>>,
-    /// Training, validation or test examples.
-    count: usize,
+    /// The training, validation or test examples that these are of.
+    of: Arc<Examples>,
     /// Judged positions of an example, and outputs of each.
     outputs: [usize; 2],
     round: usize,
-    /// Whether gradients were taken on it.
-    used: AtomicBool,
+    /// The places of each list's examples in arrays, if some stand behind a gap.
+    places: Option<Vec<Vec<usize>>>,
+    /// The examples that arrays have room for, `B`.
+    width: usize,
+    /// Whether they are of the test set or of local test sets.
+    are_tests: bool,
+    /// The learning rate of each row with which gradients were first taken on it.
+    rates: Mutex<Vec<Option<f32>>>,
 }
 
 impl PyBatch {
-    /// The batch `examples` of round `round`, whose rows work for `clients`.
+    /// The batch `examples` of round `round`, whose rows work for `clients`. Arrays have them at `places` of `width`, or, if that is not
+    /// said, from the first place on.
     pub(super) fn new(
         examples: RowExamples,
         clients: Option<Vec<u32>>,
+        places: Option<(Vec<Vec<usize>>, usize)>,
         learner: &Learner,
         round: usize,
     ) -> PyResult<Self> {
         let (splits, network) = (learner.splits(), learner.network());
+        let targets = learner.targets(&examples).map_err(engine)?;
         let of = match examples.set() {
-            ExampleSet::Train => Some(&splits.train),
-            ExampleSet::Validation => splits.validation.as_ref(),
-            ExampleSet::Test => Some(&splits.test),
+            ExampleSet::Train => &splits.train,
+            ExampleSet::Validation => splits.validation.as_ref().unwrap_or(&splits.test),
+            ExampleSet::Test => &splits.test,
+        };
+        let (places, width) = match places {
+            Some((places, width)) => (Some(places), width),
+            None => (
+                None,
+                examples.lists().iter().map(Vec::len).max().unwrap_or(0),
+            ),
         };
         Ok(Self {
-            targets: learner.targets(&examples).map_err(engine)?,
+            targets,
+            places,
+            width,
             examples,
             clients,
-            count: of.map_or(0, |examples| examples.len()),
+            of: Arc::clone(of),
             outputs: [network.positions(), network.outputs()],
             round,
-            used: AtomicBool::new(false),
+            are_tests: false,
+            rates: Mutex::default(),
         })
+    }
+
+    /// The same of test examples.
+    pub(super) fn of_tests(self) -> Self {
+        Self {
+            are_tests: true,
+            ..self
+        }
+    }
+
+    /// Takes note of gradients of `rows` that their user has hardly meant: on test examples, or on training examples of other clients.
+    pub(super) fn note_uses(&self, rows: &[RowWork], partition: &Partition, uses: &Uses) {
+        if self.are_tests {
+            return uses.tests.note();
+        }
+        let is_chosen = self.examples.rates().is_none();
+        if !is_chosen || self.examples.set() != ExampleSet::Train || uses.foreign.is_noted() {
+            return;
+        }
+        let nobody = u32::MAX;
+        let owners = || partition.per_example(nobody, |client| client as u32);
+        let owners = uses.owners.get_or_init(owners);
+        let is_foreign = |(row, work): (usize, &RowWork)| {
+            let of_another =
+                |index: &u32| ![work.client, nobody].contains(&owners[*index as usize]);
+            work.amount != Amount::Idle && self.examples.of_row(row).iter().any(of_another)
+        };
+        if rows.iter().enumerate().any(is_foreign) {
+            uses.foreign.note();
+        }
     }
 
     /// `given` as a batch of round `round`; errors name `verb`.
@@ -83,22 +137,52 @@ impl PyBatch {
         }
     }
 
-    /// Takes note of gradients on it; returns whether there were any before.
-    pub(super) fn is_used_again(&self) -> bool {
-        self.used.swap(true, Ordering::Relaxed)
+    /// The rows of `rows` on which gradients were taken before.
+    pub(super) fn counted(&self, rows: usize) -> Vec<bool> {
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = rows.max(rates.len());
+        rates.resize(known, None);
+        rates.iter().map(Option::is_some).collect()
     }
 
-    /// The examples of the row that has most, `B`.
-    fn longest(&self) -> usize {
-        let lists = self.examples.lists().iter();
-        lists.map(Vec::len).max().unwrap_or(0)
+    /// Takes note of gradients with `rates`, `[R]`, that have counted. Each row has the rate that it had the first time.
+    pub(super) fn count(&self, rates: &mut [f32]) {
+        let mut known = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        for (rate, known) in rates
+            .iter_mut()
+            .zip(known.iter_mut())
+            .filter(|(rate, _)| **rate != 0.0)
+        {
+            *rate = *known.get_or_insert(*rate);
+        }
+    }
+
+    /// One array `[R, B, ..]` of the lists `of`, which have `each` numbers for each example; `nothing` stands where there is none.
+    fn padded<T: Copy>(&self, of: &[Vec<T>], each: usize, nothing: T) -> Vec<T> {
+        let mut all = vec![nothing; of.len() * self.width * each];
+        for (row, list) in of.iter().enumerate() {
+            for (example, numbers) in list.chunks_exact(each.max(1)).enumerate() {
+                let at = (row * self.width + self.place(row, example)) * each;
+                all[at..at + each].copy_from_slice(numbers);
+            }
+        }
+        all
+    }
+
+    /// The place of example `example` of row `row` in arrays.
+    fn place(&self, row: usize, example: usize) -> usize {
+        match &self.places {
+            None => example,
+            // One list is for all rows.
+            Some(places) => places[row.min(places.len() - 1)][example],
+        }
     }
 
     /// The shape of outputs of `rows` rows, `[R, B, C]` or `[R, B, T, C]`.
     fn shape(&self, rows: usize) -> Vec<usize> {
         match self.outputs {
-            [1, outputs] => vec![rows, self.longest(), outputs],
-            [positions, outputs] => vec![rows, self.longest(), positions, outputs],
+            [1, outputs] => vec![rows, self.width, outputs],
+            [positions, outputs] => vec![rows, self.width, positions, outputs],
         }
     }
 
@@ -108,30 +192,44 @@ impl PyBatch {
         py: Python<'py>,
         rows: &[Vec<f32>],
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        let shape = self.shape(rows.len());
-        let each: usize = shape[1..].iter().product();
-        let padded = rows.iter().flat_map(|row| {
-            let padding = repeat_n(0.0, each - row.len());
-            row.iter().copied().chain(padding)
-        });
-        PyArray1::from_vec(py, padded.collect()).reshape(shape)
+        let [positions, outputs] = self.outputs;
+        let all = self.padded(rows, positions * outputs, 0.0);
+        PyArray1::from_vec(py, all).reshape(self.shape(rows.len()))
     }
 
     /// The `slopes` of `rows` rows, `[B, T, C]` each, without those where a row has no example.
     pub(super) fn slopes(&self, slopes: &Bound<'_, PyAny>, rows: usize) -> PyResult<Vec<Vec<f32>>> {
         let arrays = slopes.py().import("meshfold._arrays")?;
-        let shape = self.shape(rows);
-        let each: usize = shape[1..].iter().product();
-        let shape = pyo3::types::PyTuple::new(slopes.py(), shape)?;
+        let shape = PyTuple::new(slopes.py(), self.shape(rows))?;
         let checked = arrays.call_method1("floats", (slopes, "gradients: `slopes`", shape))?;
         let checked: PyReadonlyArrayDyn<'_, f32> = checked.extract()?;
         let (all, [positions, outputs]) = (checked.as_slice()?, self.outputs);
+        let each = positions * outputs;
         let row = |row: usize| {
-            let own = self.examples.of_row(row).len() * positions * outputs;
-            all[row * each..][..own].to_vec()
+            let mut own = Vec::with_capacity(self.examples.of_row(row).len() * each);
+            for example in 0..self.examples.of_row(row).len() {
+                let place = self.place(row, example);
+                let slopes = &all[(row * self.width + place) * each..][..each];
+                if let Some(wrong) = slopes.iter().find(|slope| !slope.is_finite()) {
+                    return Err(PyValueError::new_err(format!(
+                        "gradients: `slopes` has {wrong} at [{row}, {place}], needed finite numbers. If the outputs are not finite either, the models \
+                         have diverged: lower the learning rate, or set `clip_norm`"
+                    )));
+                }
+                own.extend_from_slice(slopes);
+            }
+            Ok(own)
         };
-        Ok((0..rows).map(row).collect())
+        (0..rows).map(row).collect()
     }
+}
+
+/// `array`, which nobody is to write to: it is no part of a batch.
+fn read_only<'py, T: Element, D: Dimension>(
+    array: Bound<'py, PyArray<T, D>>,
+) -> Bound<'py, PyArray<T, D>> {
+    array.readwrite().make_nonwriteable();
+    array
 }
 
 #[pymethods]
@@ -139,35 +237,47 @@ impl PyBatch {
     #[doc = documented!("Batch.indices")]
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let (lists, longest) = (self.examples.lists(), self.longest());
-        let padded = lists.iter().flat_map(|list| {
-            let indices = list
-                .iter()
-                .map(|index| (*index as usize % self.count) as i64);
-            indices.chain(repeat_n(-1, longest - list.len()))
-        });
-        PyArray1::from_vec(py, padded.collect()).reshape([lists.len(), longest])
+        let example = |index: &u32| self.of.example_of(*index as usize) as i64;
+        let lists = self.examples.lists().iter();
+        let lists: Vec<Vec<i64>> = lists
+            .map(|list| list.iter().map(example).collect())
+            .collect();
+        let all = PyArray1::from_vec(py, self.padded(&lists, 1, -1));
+        all.reshape([lists.len(), self.width]).map(read_only)
+    }
+
+    #[doc = documented!("Batch.features")]
+    #[getter]
+    fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let (lists, each) = (self.examples.lists(), self.of.width());
+        let mut all = vec![0.0; lists.len() * self.width * each];
+        for (row, list) in lists.iter().enumerate() {
+            for (example, index) in list.iter().enumerate() {
+                let at = (row * self.width + self.place(row, example)) * each;
+                self.of.read(*index as usize, &mut all[at..at + each]);
+            }
+        }
+        let all = PyArray1::from_vec(py, all);
+        all.reshape([lists.len(), self.width, each]).map(read_only)
     }
 
     #[doc = documented!("Batch.labels")]
     #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<i64>>> {
-        let [positions, _] = self.outputs;
-        let each = self.longest() * positions;
-        let padded = self.targets.iter().flat_map(|row| {
-            let labels = row.iter().map(|label| i64::from(*label));
-            labels.chain(repeat_n(-1, each - row.len()))
-        });
-        let mut shape = self.shape(self.targets.len());
+        let lists = self.targets.iter();
+        let labels = |list: &Vec<u16>| list.iter().map(|label| i64::from(*label)).collect();
+        let lists: Vec<Vec<i64>> = lists.map(labels).collect();
+        let mut shape = self.shape(lists.len());
         shape.pop();
-        PyArray1::from_vec(py, padded.collect()).reshape(shape)
+        let all = PyArray1::from_vec(py, self.padded(&lists, self.outputs[0], -1));
+        all.reshape(shape).map(read_only)
     }
 
     #[doc = documented!("Batch.sizes")]
     #[getter]
     fn sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         let lists = self.examples.lists().iter();
-        PyArray1::from_iter(py, lists.map(|list| list.len() as i64))
+        read_only(PyArray1::from_iter(py, lists.map(|list| list.len() as i64)))
     }
 
     #[doc = documented!("Batch.on")]
@@ -187,7 +297,7 @@ impl PyBatch {
         };
         format!(
             "Batch({rows} of up to {} {} examples)",
-            self.longest(),
+            self.width,
             self.on()
         )
     }

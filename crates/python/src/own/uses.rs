@@ -1,5 +1,6 @@
 //! What a method in Python has asked of its rounds, and what its user is warned of.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use meshfold_algorithms::training::{Local, Training};
@@ -51,6 +52,14 @@ pub(super) struct Uses {
     pub(super) moved: Use,
     /// `round.send` with the edges of an undirected overlay, each in one direction.
     pub(super) one_way: Use,
+    /// `round.outputs` of another stack than that of the models, in a round whose overlay has edges.
+    pub(super) other_outputs: Use,
+    /// Gradients of a client on training examples that another one holds.
+    pub(super) foreign: Use,
+    /// Gradients on test examples.
+    pub(super) tests: Use,
+    /// The client of each training example, once it was asked for.
+    pub(super) owners: OnceLock<Vec<u32>>,
     /// `round.mixing` or `round.edges`, in a round whose overlay has edges.
     pub(super) links: Use,
     /// Not the method but its rounds: a server.
@@ -77,6 +86,8 @@ impl Uses {
             self.uncut(method),
             self.several_deadlines(method),
             self.absent(method),
+            self.foreign(method),
+            self.tests(method),
         ];
         all.into_iter().flatten().collect()
     }
@@ -216,14 +227,36 @@ impl Uses {
             return None;
         }
         let (does, to) = match (self.links.is_noted(), self.server.is_noted()) {
-            (true, _) => ("uses round.mixing or round.edges", ""),
+            (true, _) => (
+                "uses round.mixing, round.edges or outputs of other models",
+                "",
+            ),
             (false, true) => ("has a server", ", to=\"server\""),
             (false, false) if self.mixed.is_noted() => ("mixes models", ""),
+            (false, false) if self.other_outputs.is_noted() => (
+                "takes outputs of other models than those of the clients",
+                "",
+            ),
             (false, false) => return None,
         };
         Some(format!(
             "the method `{method}` {does} and never calls round.send: its messages and bytes are 0. Count them by round.send(stack{to}), or \
              call round.send(bytes=0{to}) if it is to send nothing"
         ))
+    }
+
+    fn foreign(&self, method: &str) -> Option<String> {
+        self.foreign.is_noted().then(|| {
+            format!(
+                "the method `{method}` takes gradients of a client on training examples that another one holds: indices of round.examples count all \
+                 training examples, and those of each client are `round.examples().indices`"
+            )
+        })
+    }
+
+    fn tests(&self, method: &str) -> Option<String> {
+        self.tests.is_noted().then(|| {
+            format!("the method `{method}` takes gradients on test examples, which then judge models that have seen them")
+        })
     }
 }

@@ -20,8 +20,10 @@ pub struct GradientsOn<'a> {
     /// The gradient of each row's loss by its outputs, `[B, T, C]` for row `i` as [`Learner::outputs`] has them; if absent, the loss is
     /// that of the network, the mean over the examples.
     pub slopes: Option<&'a [Vec<f32>]>,
-    /// Whether gradients were taken on these examples before: then their losses and examples do not count again.
-    pub again: bool,
+    /// The rows whose losses and examples have counted before, `[R]`, and do not count again; none if empty.
+    pub counted: &'a [bool],
+    /// Whether nothing counts, as of gradients that are only looked at.
+    pub aside: bool,
 }
 
 impl Learner {
@@ -146,24 +148,18 @@ impl Learner {
         let losses = self
             .trainer
             .gradients_on(context, of_rows, &seen, work.sgd)?;
-        let steps: Vec<bool> = seen.rows.iter().map(|list| !list.is_empty()).collect();
-        self.local_steps += steps.iter().filter(|makes_one| **makes_one).count() as u64;
-        if !on.again {
-            let is_chosen = examples.steps().is_none();
-            let call = self.call(rows);
-            for (row, losses) in losses
-                .into_iter()
-                .enumerate()
-                .filter(|(row, _)| steps[*row])
-            {
-                call.states.tallies[row].add(losses, work.round);
-                if is_chosen {
-                    call.states.passes[row].count_step(work.round as u64 - 1);
-                }
+        let moves = |row: &usize| !on.aside && !seen.rows[*row].is_empty();
+        let moved: Vec<usize> = (0..rows).filter(moves).collect();
+        self.local_steps += moved.len() as u64;
+        let has_counted = |row: &usize| on.counted.get(*row).copied().unwrap_or(false);
+        let is_chosen = examples.steps().is_none();
+        for row in moved.into_iter().filter(|row| !has_counted(row)) {
+            self.examples_seen += examples.of_row(row).len() as u64;
+            let states = self.call(rows).states;
+            states.tallies[row].add(losses[row], work.round);
+            if is_chosen {
+                states.passes[row].count_step(work.round as u64 - 1);
             }
-            let lists = (0..rows).filter(|row| steps[*row]);
-            let seen = lists.map(|row| examples.of_row(row).len() as u64);
-            self.examples_seen += seen.sum::<u64>();
         }
         Ok(gradients)
     }

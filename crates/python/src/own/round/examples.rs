@@ -52,13 +52,39 @@ impl On {
     }
 }
 
-/// The `indices` of `count` examples, and whether they are one list for all rows.
-fn lists(indices: &Bound<'_, PyAny>, count: usize) -> PyResult<(bool, Vec<Vec<u32>>)> {
+/// Lists of examples as a call of Python's gives them.
+struct Chosen {
+    /// Whether there is one list for all rows.
+    is_one: bool,
+    lists: Vec<Vec<u32>>,
+    /// Where they stand in arrays, and what these have room for, if some of an array are left out.
+    places: Option<(Vec<Vec<usize>>, usize)>,
+}
+
+/// The `indices` of `count` examples.
+fn chosen(indices: &Bound<'_, PyAny>, count: usize) -> PyResult<Chosen> {
     let arrays = indices.py().import("meshfold._arrays")?;
     let read = arrays.call_method1("index_lists", (indices, "examples: `indices`", count))?;
-    let (is_one, lists): (bool, Vec<PyReadonlyArray1<'_, u32>>) = read.extract()?;
-    let lists = lists.iter().map(|list| Ok(list.as_slice()?.to_vec()));
-    Ok((is_one, lists.collect::<PyResult<_>>()?))
+    type Read<'py> = (bool, Vec<PyReadonlyArray1<'py, i64>>);
+    let (is_one, rows): Read<'_> = read.extract()?;
+    let rows = rows.iter().map(|row| Ok(row.as_slice()?.to_vec()));
+    let rows = rows.collect::<PyResult<Vec<Vec<i64>>>>()?;
+    let there =
+        |row: &Vec<i64>| -> Vec<usize> { (0..row.len()).filter(|at| row[*at] >= 0).collect() };
+    let places: Vec<Vec<usize>> = rows.iter().map(there).collect();
+    let width = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let of_places =
+        |(row, places): (&Vec<i64>, &Vec<usize>)| places.iter().map(|at| row[*at] as u32).collect();
+    let lists = rows.iter().zip(&places).map(of_places).collect();
+    let has_gaps = rows
+        .iter()
+        .zip(&places)
+        .any(|(row, places)| row.len() != places.len());
+    Ok(Chosen {
+        is_one,
+        lists,
+        places: has_gaps.then_some((places, width)),
+    })
 }
 
 #[pymethods]
@@ -82,7 +108,7 @@ impl PyRound {
             let work = lent.round.work(&rows, lent.training);
             let learner = &mut lent.round.learner;
             let examples = learner.next_batches(&work).map_err(engine)?;
-            PyBatch::new(examples, clients, learner, lent.round.number)
+            PyBatch::new(examples, clients, None, learner, lent.round.number)
         })
     }
 
@@ -100,7 +126,7 @@ impl PyRound {
             clients.map(|clients| number_lists::clients(clients, "examples: `clients`", all));
         let clients = clients.transpose()?;
         let count = self.with(py, |lent| on.count(&lent))?;
-        let chosen = indices.map(|indices| lists(indices, count)).transpose()?;
+        let chosen = indices.map(|indices| chosen(indices, count)).transpose()?;
         let set = match on {
             On::Of(set) => set,
             On::LocalTests => ExampleSet::Train,
@@ -110,7 +136,14 @@ impl PyRound {
                 "examples: found `indices` with `on=\"local_test\"`, needed none: a local test set is taken whole",
             ));
         }
-        if let (Some(clients), Some((false, lists))) = (&clients, &chosen)
+        if let (
+            Some(clients),
+            Some(Chosen {
+                is_one: false,
+                lists,
+                ..
+            }),
+        ) = (&clients, &chosen)
             && clients.len() != lists.len()
         {
             return Err(PyValueError::new_err(format!(
@@ -131,15 +164,20 @@ impl PyRound {
                 Some(clients) => clients.iter().map(|client| list(*client as usize)).collect(),
                 None => (0..all).map(list).collect(),
             };
+            let mut places = None;
             let examples = match chosen {
-                Some((true, mut lists)) => {
+                Some(Chosen { is_one: true, mut lists, places: of_list }) => {
+                    places = of_list;
                     let list = lists.pop().unwrap_or_default();
                     match &clients {
                         Some(clients) => RowExamples::each(set, vec![list; clients.len()]),
                         None => RowExamples::same(set, list),
                     }
                 }
-                Some((false, lists)) => RowExamples::each(set, lists),
+                Some(Chosen { lists, places: of_lists, .. }) => {
+                    places = of_lists;
+                    RowExamples::each(set, lists)
+                }
                 None if on == On::LocalTests => RowExamples::each(
                     set,
                     of_clients(&|client| partition.local_test(client).to_vec()),
@@ -149,7 +187,11 @@ impl PyRound {
                 }
                 None => RowExamples::same(set, (0..count as u32).collect()),
             };
-            PyBatch::new(examples, clients, learner, lent.round.number)
+            let batch = PyBatch::new(examples, clients, places, learner, lent.round.number)?;
+            Ok(match on {
+                On::LocalTests | On::Of(ExampleSet::Test) => batch.of_tests(),
+                On::Of(ExampleSet::Train | ExampleSet::Validation) => batch,
+            })
         })
     }
 
@@ -160,10 +202,15 @@ impl PyRound {
         models: &Bound<'py, PyAny>,
         batch: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        let models = PyStack::argument(models, "outputs: `models`")?.try_borrow()?;
+        let models = PyStack::argument(models, "outputs: `models`")?;
+        let is_side = self.is_side(models);
+        let models = models.try_borrow()?;
         let models = models.stack()?;
         let batch = PyBatch::argument(batch, "outputs", self.number)?.get();
         batch.expect_rows("outputs", models.rows())?;
+        if is_side && self.has_links {
+            self.uses.other_outputs.note();
+        }
         let outputs = self.with(py, |lent| {
             let outputs = lent.round.learner.outputs(models, &batch.examples);
             outputs.map_err(engine)
@@ -172,7 +219,7 @@ impl PyRound {
     }
 
     #[doc = documented!("Round.gradients")]
-    #[pyo3(signature = (models, *, same_batches=false, rows=None, clients=None, batch=None, slopes=None))]
+    #[pyo3(signature = (models, *, same_batches=false, rows=None, clients=None, batch=None, slopes=None, aside=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn gradients<'py>(
         &self,
@@ -183,6 +230,7 @@ impl PyRound {
         clients: Option<&Bound<'py, PyAny>>,
         batch: Option<&Bound<'py, PyAny>>,
         slopes: Option<&Bound<'py, PyAny>>,
+        aside: bool,
     ) -> PyResult<(PyStack, Bound<'py, PyArray1<f32>>)> {
         let models = PyStack::argument(models, "gradients: `models`")?;
         let is_side = self.is_side(models);
@@ -191,6 +239,9 @@ impl PyRound {
         let count = models.rows();
         let batch = batch.map(|batch| PyBatch::argument(batch, "gradients", self.number));
         let batch = batch.transpose()?.map(Bound::get);
+        if let Some(batch) = batch {
+            batch.expect_rows("gradients", count)?;
+        }
         let own_clients = batch.and_then(|batch| batch.clients.clone());
         let request = match (own_clients, clients) {
             (Some(_), Some(_)) => {
@@ -203,13 +254,13 @@ impl PyRound {
                 RowRequest::read("gradients", count, self.setting.clients, clients, None)?
             }
         };
-        if let Some(batch) = batch {
-            batch.expect_rows("gradients", count)?;
-        }
         let request = request.only("gradients", count, rows)?;
         let wrong = match (batch, same_batches, slopes) {
             (Some(_), true, _) => {
                 "found `batch` with `same_batches=True`, needed one of them: a batch can be used again as it is"
+            }
+            (None, ..) if aside => {
+                "found `aside=True` and no `batch`, needed both: `batch = round.examples(...)` or `round.batch()`"
             }
             (None, _, Some(_)) => {
                 "found `slopes` and no `batch`, needed both: `batch = round.batch()`, then slopes by `round.outputs(models, batch)`"
@@ -230,7 +281,7 @@ impl PyRound {
                 lent.round.learner.rewind_batches(number).map_err(|_| {
                     PyRuntimeError::new_err(
                         "gradients: there are no mini-batches to take again: call round.gradients in this round first, and after any \
-                         round.train or round.batch",
+                         round.train. After round.batch, give the batch again: `batch=`",
                     )
                 })?;
             }
@@ -242,12 +293,21 @@ impl PyRound {
             let gradients = match batch {
                 None => decayed_gradients(models, round, &rows, training),
                 Some(batch) => {
+                    if !aside {
+                        batch.note_uses(&rows, round.learner.partition(), lent.uses);
+                    }
+                    let counted = batch.counted(rows.len());
                     let on = GradientsOn {
                         examples: &batch.examples,
                         slopes: slopes.as_deref(),
-                        again: batch.is_used_again(),
+                        counted: &counted,
+                        aside,
                     };
-                    decayed_gradients_on(models, round, &rows, training, &on)
+                    let mut taken = decayed_gradients_on(models, round, &rows, training, &on);
+                    if let (Ok(taken), false) = (&mut taken, aside) {
+                        batch.count(&mut taken.rates);
+                    }
+                    taken
                 }
             };
             gradients.map_err(|error| PyRuntimeError::new_err(error.to_string()))
