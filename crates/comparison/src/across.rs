@@ -70,7 +70,7 @@ impl Grid {
         let rows: Vec<GridRow> = lines.iter().map(line).collect();
         let mut notes = notes(table, &rows);
         notes.insert(0, what(table));
-        notes.extend(table.request.best.iter().map(|best| table.taken(best)));
+        notes.extend(table.taken());
         notes.extend(significance(table));
         Self {
             titles,
@@ -214,6 +214,37 @@ mod tests {
         );
         let turned = Grid::of(&Table::about(runs(), request("algorithm")).unwrap());
         assert_eq!(turned.titles, ["alpha", "dsgd", "alone"]);
+    }
+
+    #[test]
+    fn the_best_values_of_each_cell_stand_below() {
+        let run = |alpha: f64, rate: f64, momentum: f64, accuracy: f64| {
+            let settings = format!(
+                "{{seed: 1, algorithm: {{dsgd: {{rate: {rate}, momentum: {momentum}}}}}, alpha: {alpha}}}"
+            );
+            Judged::finished(&settings, &[&[("test_accuracy", accuracy)]])
+        };
+        let runs = || {
+            vec![
+                run(0.1, 0.5, 0.9, 0.8),
+                run(0.1, 0.2, 0.9, 0.7),
+                run(1.0, 0.5, 0.9, 0.7),
+                run(1.0, 0.2, 0.9, 0.8),
+            ]
+        };
+        let last = |best: &[&str]| {
+            let request = Request {
+                best: best.iter().map(|name| (*name).to_owned()).collect(),
+                ..request("alpha")
+            };
+            let grid = Grid::of(&Table::about(runs(), request).unwrap());
+            grid.notes.last().cloned().unwrap()
+        };
+        assert_eq!(last(&["rate"]), "rate: 0.5 (dsgd, 0.1), 0.2 (dsgd, 1)");
+        assert_eq!(
+            last(&["rate", "momentum"]),
+            "rate and momentum: 0.5, 0.9 (dsgd, 0.1); 0.2, 0.9 (dsgd, 1)"
+        );
     }
 
     #[test]

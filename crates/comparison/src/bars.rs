@@ -60,9 +60,7 @@ impl Plot {
             legend: groups.legend,
         };
         expect_within(&figure)?;
-        if let Some(best) = &request.curves.best {
-            notes.push(table.taken(best));
-        }
+        notes.extend(table.taken());
         notes.extend(table.notes);
         Ok(Self { figure, notes })
     }

@@ -229,12 +229,12 @@ mod tests {
         let said = "all runs: no run reaches 0.8 with any rate, so the value is the one with the best mean of test_accuracy at the last \
                     evaluation";
         let by_target = Request {
-            best: Some("rate".to_owned()),
+            best: vec!["rate".to_owned()],
             at: "target=0.8".parse().unwrap(),
             ..Request::over_seeds()
         };
         let table = Table::about(runs(), by_target).unwrap();
-        assert_eq!(table.rows[0].chosen.as_deref(), Some("0.1"));
+        assert_eq!(table.rows[0].chosen, ["0.1"]);
         assert_eq!(table.notes[1], said);
         let mut runs = runs();
         // A figure must be known of some run.
@@ -243,12 +243,12 @@ mod tests {
             &[&[("test_accuracy", 0.4), ("rounds_to=0.8", 3.0)]],
         ));
         let by_cost = Request {
-            best: Some("rate".to_owned()),
+            best: vec!["rate".to_owned()],
             on: Some("rounds_to=0.8".to_owned()),
             ..Request::over_seeds()
         };
         let table = Table::about(runs, by_cost).unwrap();
-        assert_eq!(table.rows[0].chosen.as_deref(), Some("0.5"));
+        assert_eq!(table.rows[0].chosen, ["0.5"]);
         assert!(
             table.notes[0].contains("most runs reach a test accuracy of 0.8")
                 && table.notes[0].contains("the same test examples chose the setting"),
@@ -277,11 +277,11 @@ mod tests {
         ];
         let request = Request {
             metric: "rounds_to=0.8".to_owned(),
-            best: Some("rate".to_owned()),
+            best: vec!["rate".to_owned()],
             on: Some("rounds_to=0.8".to_owned()),
             ..Request::over_seeds()
         };
         let table = Table::about(runs, request).unwrap();
-        assert_eq!(table.rows[0].chosen.as_deref(), Some("0.2"));
+        assert_eq!(table.rows[0].chosen, ["0.2"]);
     }
 }

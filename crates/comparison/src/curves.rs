@@ -29,8 +29,8 @@ pub struct CurveRequest {
     pub over: String,
     /// Runs are left out unless each of these settings has one of its values.
     pub only: Vec<Only>,
-    /// The setting of which each curve takes the best value.
-    pub best: Option<String>,
+    /// The settings of which each curve takes the best value: of several, the best combination of their values.
+    pub best: Vec<String>,
     /// The figure that says which value is best, as in [`Request::on`](crate::Request::on), at the last evaluation.
     pub on: Option<String>,
     /// The horizontal axis.
@@ -122,7 +122,7 @@ impl Curves {
         expect_quantiles(request, judged)?;
         expect_progress(&request.x, judged)?;
         let on = &deciding(request.on.as_deref(), &request.y, judged);
-        if request.best.is_some() {
+        if !request.best.is_empty() {
             expect_figure(on, judged)?;
         }
         let mut candidates = Group::all(judged, &names)?;
@@ -133,11 +133,12 @@ impl Curves {
         let groups = best_of(&candidates, &names.over, on, &At::Last);
         request.x.expect_to_advance(&groups, &names.over)?;
         let mut notes = best(&groups, on, request, &wording);
-        if let Some(best) = &request.best {
-            let (by, at) = (&request.by, &At::Last);
-            let choice = Choice { best, by, at };
-            notes.extend(unequal(&candidates, &names.over, on, &choice, &wording));
-        }
+        let choice = Choice {
+            best: &request.best,
+            by: &request.by,
+            at: &At::Last,
+        };
+        notes.extend(unequal(&candidates, &names.over, on, &choice, &wording));
         notes.extend(of_other_data(&groups, &names.over));
         let is_known = |run: &Judged| run.measured(&request.y) && run.measured(request.x.figure());
         notes.extend(missing(&groups, &names.over, &request.by, is_known));
@@ -213,19 +214,20 @@ fn names(chosen: &Chosen, request: &CurveRequest) -> Result<Names, TableError> {
         shown: Shown::Curve,
         by: request.by.iter().map(find).collect::<Result<_, _>>()?,
         over: find(&request.over)?,
-        best: request.best.as_ref().map(find).transpose()?,
+        best: request.best.iter().map(find).collect::<Result<_, _>>()?,
     })
 }
 
-/// How the best value was chosen and which one each curve has, if one was.
+/// How the best values were chosen and which ones each curve has, if some were.
 fn best(groups: &[Group<'_>], on: &str, request: &CurveRequest, wording: &Wording) -> Vec<String> {
-    let Some(best) = &request.best else {
+    let (best, over) = (&request.best, &request.over);
+    if best.is_empty() {
         return Vec::new();
-    };
+    }
     let rows = groups.iter();
-    let rows = rows.map(|group| (group.keys.as_slice(), group.chosen.as_deref()));
+    let rows = rows.map(|group| (group.keys.as_slice(), group.chosen.as_slice()));
     vec![
-        choice([best, &request.over], on, [&request.y].into_iter(), wording),
+        choice(best, over, on, [&request.y].into_iter(), wording),
         taken(best, &request.by, rows, wording),
     ]
 }
@@ -239,9 +241,8 @@ fn wording(
 ) -> Result<Wording, TableError> {
     let x = request.x.to_string();
     let figures = [x, request.x.figure().to_owned(), request.y.clone()];
-    let figures = figures
-        .into_iter()
-        .chain(request.best.iter().map(|_| on.to_owned()));
+    let deciding = (!request.best.is_empty()).then(|| on.to_owned());
+    let figures = figures.into_iter().chain(deciding);
     let settings = names.by.iter().chain(&names.best);
     let settings: Vec<&Name> = settings.chain([&names.over]).collect();
     let known = Known::of(figures, &settings, &chosen.all);

@@ -1,4 +1,4 @@
-//! How the best value of a setting is chosen.
+//! How the best values of settings are chosen.
 
 use meshfold_experiment::results::FigureKind;
 
@@ -45,14 +45,31 @@ fn says_how_good(metric: &str) -> bool {
     of_others || (of_models && !is_spread)
 }
 
-/// How the best value of `best` was chosen by the figure `on`, where the figures `shown` are.
+/// The settings `best` in words: `learning_rate`, or `learning_rate and momentum`.
+pub(crate) fn listed(best: &[String], wording: &Wording) -> String {
+    let names: Vec<&str> = best.iter().map(|name| wording.name(name)).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!("{} and {last}", others.join(", "))
+        }
+        _ => names.concat(),
+    }
+}
+
+/// What is said of the settings `best`: `of_one`, or `of_several`.
+pub(crate) fn by_number<'a>(best: &[String], of_one: &'a str, of_several: &'a str) -> &'a str {
+    if best.len() > 1 { of_several } else { of_one }
+}
+
+/// How the best values of the settings `best` were chosen by the figure `on`, where the figures `shown` are.
 pub(crate) fn choice<'a>(
-    [best, over]: [&str; 2],
+    best: &[String],
+    over: &str,
     on: &str,
     shown: impl Iterator<Item = &'a String>,
     wording: &Wording,
 ) -> String {
-    let (best, over) = (wording.name(best), wording.name(over));
+    let over = wording.name(over);
     let cost = CostFigure::parse(on);
     let figure = match (wording.asked_for(on), cost) {
         (Some(words), _) => words.to_owned(),
@@ -67,60 +84,78 @@ pub(crate) fn choice<'a>(
         (_, true) => Some("local test sets"),
         _ => None,
     };
-    let caution = examples.map_or_else(String::new, |examples| caution(&figure, examples));
+    let caution = examples.map_or_else(String::new, |examples| caution(best, &figure, examples));
     let on = wording.name(on);
     match cost {
-        Some(cost) => format!(
-            "{best} is the value with which most runs reach a test accuracy of {}; of several, the one with the least mean of {on}{caution}",
-            cost.target
+        Some(cost) => {
+            let goal = format!("a test accuracy of {}", cost.target);
+            format!("{}{caution}", most_there(best, &goal, on, wording))
+        }
+        None => format!(
+            "{} {} with the best mean of {on} over {over}{caution}",
+            listed(best, wording),
+            by_number(best, "is the value", "are the values")
         ),
-        None => format!("{best} is the value with the best mean of {on} over {over}{caution}"),
     }
 }
 
-/// A reader must know that the same `examples` have chosen a setting, by the `figure`, and measure it.
-fn caution(figure: &str, examples: &str) -> String {
-    format!(" (chosen by {figure}, so the same {examples} chose the setting and measure it)")
+/// That of the settings `best` those values count with which most runs reach the `goal`, and then the least of the figure `on`.
+fn most_there(best: &[String], goal: &str, on: &str, wording: &Wording) -> String {
+    format!(
+        "{} {} with which most runs reach {goal}; of several, {} with the least mean of {on}",
+        listed(best, wording),
+        by_number(best, "is the value", "are the values"),
+        by_number(best, "the one", "those")
+    )
 }
 
-/// How the best value of `best` was chosen by `on` where what it takes until `metric` reaches `target` is shown.
+/// A reader must know that the same `examples` have chosen settings, by the `figure`, and measure them.
+fn caution(best: &[String], figure: &str, examples: &str) -> String {
+    let chosen = by_number(
+        best,
+        "the setting and measure it",
+        "the settings and measure them",
+    );
+    format!(" (chosen by {figure}, so the same {examples} chose {chosen})")
+}
+
+/// How the best values of the settings `best` were chosen by `on` where what it takes until `metric` reaches `target` is shown.
 pub(crate) fn soonest_choice(
-    best: &str,
+    best: &[String],
     metric: &str,
     on: &str,
     target: f64,
     wording: &Wording,
 ) -> String {
-    let (best, on) = (wording.name(best), wording.name(on));
     let examples = match (is_of_test_examples(metric), is_of_local_tests(metric)) {
         (true, _) => Some("test examples"),
         (_, true) => Some("local test sets"),
         _ => None,
     };
     let figure = metric.replace('_', " ");
-    let caution = examples.map_or_else(String::new, |examples| caution(&figure, examples));
-    format!(
-        "{best} is the value with which most runs reach {target}; of several, the one with the least mean of {on} until then{caution}"
-    )
+    let caution = examples.map_or_else(String::new, |examples| caution(best, &figure, examples));
+    let there = most_there(best, &target.to_string(), wording.name(on), wording);
+    format!("{there} until then{caution}")
 }
 
-/// The best value of `best` for each of `rows`, which have values of the settings `by` and, last, that value.
+/// The best values of the settings `best` for each of `rows`, which have values of the settings `by` and, last, those.
 pub(crate) fn taken<'a>(
-    best: &str,
+    best: &[String],
     by: &[String],
-    rows: impl Iterator<Item = (&'a [String], Option<&'a str>)>,
+    rows: impl Iterator<Item = (&'a [String], &'a [String])>,
     wording: &Wording,
 ) -> String {
-    let say = |(keys, chosen): (&[String], Option<&str>)| {
-        let value = wording.value(best, chosen?);
+    let say = |(keys, chosen): (&[String], &[String])| {
+        let values = wording.values(best, chosen).join(", ");
         let keys = wording.values(by, keys).join(", ");
-        Some(match keys.is_empty() {
-            true => value.to_owned(),
-            false => format!("{value} ({keys})"),
-        })
+        match keys.is_empty() {
+            true => values,
+            false => format!("{values} ({keys})"),
+        }
     };
-    let taken: Vec<String> = rows.filter_map(say).collect();
-    format!("{}: {}", wording.name(best), taken.join(", "))
+    let taken: Vec<String> = rows.map(say).collect();
+    let taken = taken.join(by_number(best, ", ", "; "));
+    format!("{}: {taken}", listed(best, wording))
 }
 
 #[cfg(test)]
@@ -155,6 +190,18 @@ mod tests {
             deciding(Some("bytes_total"), "test_loss", &runs),
             "bytes_total"
         );
+    }
+
+    #[test]
+    fn settings_are_listed_as_in_a_sentence() {
+        let wording = Wording::default();
+        let said = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            listed(&names, &wording)
+        };
+        assert_eq!(said(&["rate"]), "rate");
+        assert_eq!(said(&["rate", "momentum"]), "rate and momentum");
+        assert_eq!(said(&["rate", "momentum", "mu"]), "rate, momentum and mu");
     }
 
     #[test]

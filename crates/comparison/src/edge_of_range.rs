@@ -1,4 +1,6 @@
-//! Whether the best value of a setting is the least or the largest of those that were tried.
+//! Whether the best values of settings are the least or the largest of those that were tried.
+
+use std::collections::BTreeSet;
 
 use crate::grouping::Group;
 use crate::naming::Wording;
@@ -7,22 +9,20 @@ use crate::request::Request;
 /// From how many values on it is told: of two, one is the least and the other the largest.
 const FEWEST_VALUES: usize = 3;
 
-/// For each of `groups` whose best value of a setting lies at the edge of those tried: its place, and what that means. All values are
-/// those of `candidates`.
+/// For each of `groups` and each setting whose best value lies at the edge of those tried there: the place of the group, and what that
+/// means. All values are those of `candidates`.
 pub(crate) fn at_the_edge(
     candidates: &[Group<'_>],
     groups: &[Group<'_>],
     request: &Request,
     wording: &Wording,
 ) -> Vec<(usize, String)> {
-    let Some(best) = &request.best else {
-        return Vec::new();
-    };
-    let number = |group: &Group<'_>| group.chosen.as_ref()?.parse::<f64>().ok();
-    let edge = |group: &Group<'_>| {
-        let chosen = number(group)?;
-        let tried = candidates.iter().filter(|other| other.keys == group.keys);
-        let tried: Option<Vec<f64>> = tried.map(number).collect();
+    let number = |value: &String| value.parse::<f64>().ok();
+    let edge = |group: &Group<'_>, setting: usize| {
+        let chosen = number(&group.chosen[setting])?;
+        let rivals = candidates.iter().filter(|other| other.keys == group.keys);
+        let tried: BTreeSet<&String> = rivals.map(|rival| &rival.chosen[setting]).collect();
+        let tried: Option<Vec<f64>> = tried.into_iter().map(number).collect();
         let tried = tried.filter(|tried| tried.len() >= FEWEST_VALUES)?;
         let (which, further) = if tried.iter().all(|value| *value >= chosen) {
             ("least", "smaller")
@@ -31,16 +31,19 @@ pub(crate) fn at_the_edge(
         } else {
             return None;
         };
-        let value = wording.value(best, group.chosen.as_deref()?);
+        let best = &request.best[setting];
+        let value = wording.value(best, &group.chosen[setting]);
         Some(format!(
             "the best {}, {value}, is the {which} of those tried: a {further} one may be better",
             wording.name(best)
         ))
     };
-    let places = groups.iter().enumerate();
-    places
-        .filter_map(|(place, group)| Some((place, edge(group)?)))
-        .collect()
+    let of_group = |(place, group): (usize, &Group<'_>)| {
+        let settings = 0..request.best.len();
+        let edges = settings.filter_map(|setting| edge(group, setting));
+        edges.map(|edge| (place, edge)).collect::<Vec<_>>()
+    };
+    groups.iter().enumerate().flat_map(of_group).collect()
 }
 
 #[cfg(test)]
@@ -55,7 +58,7 @@ mod tests {
             Judged::finished(&settings, &[&[("test_accuracy", *accuracy)]])
         };
         let request = Request {
-            best: Some("rate".to_owned()),
+            best: vec!["rate".to_owned()],
             ..Request::over_seeds()
         };
         let runs = rates.iter().map(run).collect();
@@ -77,5 +80,39 @@ mod tests {
         let nothing: [String; 0] = [];
         assert_eq!(told(&[(0.1, 0.6), (0.2, 0.8), (0.4, 0.7)]), nothing);
         assert_eq!(told(&[(0.1, 0.6), (0.2, 0.8)]), nothing);
+    }
+
+    #[test]
+    fn each_of_several_settings_is_told_by_itself() {
+        let told = |best: [f64; 3]| {
+            let mut runs = Vec::new();
+            for rate in [0.1, 0.2, 0.4] {
+                for momentum in [0.0, 0.5, 0.9] {
+                    for mu in [0.01, 0.1] {
+                        let settings =
+                            format!("{{seed: 1, rate: {rate}, momentum: {momentum}, mu: {mu}}}");
+                        let accuracy = if [rate, momentum, mu] == best {
+                            0.9
+                        } else {
+                            0.5
+                        };
+                        let figures: &[(&str, f64)] = &[("test_accuracy", accuracy)];
+                        runs.push(Judged::finished(&settings, &[figures]));
+                    }
+                }
+            }
+            let request = Request {
+                best: ["rate", "momentum", "mu"].map(str::to_owned).to_vec(),
+                ..Request::over_seeds()
+            };
+            Table::about(runs, request).unwrap().notes[1..].to_vec()
+        };
+        let of_rate = "all runs: the best rate, 0.1, is the least of those tried: a smaller one may be better";
+        let of_momentum = "all runs: the best momentum, 0.9, is the largest of those tried: a larger one may be better";
+        // Of mu there are but two values.
+        assert_eq!(told([0.1, 0.9, 0.1]), [of_rate, of_momentum]);
+        assert_eq!(told([0.2, 0.9, 0.01]), [of_momentum]);
+        let nothing: [String; 0] = [];
+        assert_eq!(told([0.2, 0.5, 0.1]), nothing);
     }
 }

@@ -183,8 +183,7 @@ pub(crate) fn comparisons(table: &Table) -> usize {
 pub(crate) fn of_settings(row: &Row, table: &Table) -> Vec<String> {
     let (request, wording) = (&table.request, &table.wording);
     let mut cells = wording.values(&request.by, &row.keys);
-    let chosen = request.best.iter().zip(&row.chosen);
-    cells.extend(chosen.map(|(best, value)| wording.value(best, value).to_owned()));
+    cells.extend(wording.values(&request.best, &row.chosen));
     cells
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Names {
     pub(crate) shown: Shown,
     pub(crate) by: Vec<Name>,
     pub(crate) over: Name,
-    pub(crate) best: Option<Name>,
+    pub(crate) best: Vec<Name>,
 }
 
 /// Runs of one row.
@@ -34,8 +34,8 @@ pub(crate) struct Names {
 pub(crate) struct Group<'a> {
     /// The values of the settings in `by`.
     pub(crate) keys: Vec<String>,
-    /// The value of the setting in `best`.
-    pub(crate) chosen: Option<String>,
+    /// The values of the settings in `best`.
+    pub(crate) chosen: Vec<String>,
     pub(crate) runs: Vec<&'a Judged>,
     /// What a reader calls it, if words were asked for.
     called: Option<String>,
@@ -78,7 +78,7 @@ impl<'a> Group<'a> {
         for run in runs {
             let value = |name: &Name| name.text(&run.fields);
             let keys: Vec<String> = names.by.iter().map(value).collect();
-            let chosen = names.best.as_ref().map(value);
+            let chosen: Vec<String> = names.best.iter().map(value).collect();
             let same = |group: &&mut Self| group.keys == keys && group.chosen == chosen;
             match groups.iter_mut().find(same) {
                 Some(group) => group.runs.push(run),
@@ -227,12 +227,14 @@ fn of_highest<'a>(groups: &[Group<'a>], score: impl Fn(&Group<'a>) -> [f64; 3]) 
 #[cfg(test)]
 mod tests {
     use crate::at::At;
+    use crate::grid::Grid;
     use crate::judged::Judged;
+    use crate::records::csv;
     use crate::request::Request;
     use crate::table::Table;
 
     /// Runs of three learning rates over two seeds: of each the rounds and bytes at which it reaches an accuracy of 0.5, if it does.
-    fn chosen(on: Option<&str>) -> (Option<String>, Vec<String>) {
+    fn chosen(on: Option<&str>) -> (Vec<String>, Vec<String>) {
         let run = |rate: f64, seed: u32, there: Option<f64>| {
             let settings = format!("{{seed: {seed}, rate: {rate}}}");
             let at = |round: f64, accuracy: f64| {
@@ -246,7 +248,7 @@ mod tests {
             Judged::finished(&settings, &[&there[0], &there[1]])
         };
         let request = Request {
-            best: Some("rate".to_owned()),
+            best: vec!["rate".to_owned()],
             at: At::Target(0.5),
             on: on.map(str::to_owned),
             ..Request::over_seeds()
@@ -266,13 +268,129 @@ mod tests {
     #[test]
     fn the_best_way_to_a_target_is_the_one_that_most_runs_get_there_by_and_soonest() {
         let (rate, notes) = chosen(None);
-        assert_eq!(rate.as_deref(), Some("2"));
+        assert_eq!(rate, ["2"]);
         assert_eq!(
             notes[0],
             "rate is the value with which most runs reach 0.5; of several, the one with the least mean of round until then (chosen by test \
              accuracy, so the same test examples chose the setting and measure it)"
         );
-        assert_eq!(chosen(Some("bytes_total")).0.as_deref(), Some("1"));
+        assert_eq!(chosen(Some("bytes_total")).0, ["1"]);
+    }
+
+    /// Rates and momenta of two methods under two seeds: each run with its accuracies after 10 and 20 rounds. One method has no momentum.
+    /// With the other, the best rate and the best momentum by themselves do not make the best pair.
+    fn pairs() -> Vec<Judged> {
+        let of = [
+            ("{dsgd: {rate: 0.1, momentum: 0}}", [[0.4, 0.5], [0.4, 0.5]]),
+            (
+                "{dsgd: {rate: 0.1, momentum: 0.9}}",
+                [[0.4, 0.8], [0.4, 0.8]],
+            ),
+            ("{dsgd: {rate: 0.5, momentum: 0}}", [[0.5, 0.9], [0.5, 0.5]]),
+            (
+                "{dsgd: {rate: 0.5, momentum: 0.9}}",
+                [[0.9, 0.1], [0.2, 0.1]],
+            ),
+            ("{fedavg: {rate: 0.1}}", [[0.1, 0.25], [0.1, 0.25]]),
+            ("{fedavg: {rate: 0.5}}", [[0.1, 0.375], [0.1, 0.375]]),
+        ];
+        let mut runs = Vec::new();
+        for (algorithm, accuracies) in of {
+            for (seed, [early, late]) in (1..).zip(accuracies) {
+                let settings = format!("{{seed: {seed}, algorithm: {algorithm}}}");
+                let early = [("round", 10.0), ("test_accuracy", early)];
+                let late = [("round", 20.0), ("test_accuracy", late)];
+                runs.push(Judged::finished(&settings, &[&early, &late]));
+            }
+        }
+        runs
+    }
+
+    fn best_pairs() -> Request {
+        Request {
+            by: vec!["algorithm".to_owned()],
+            best: ["rate", "momentum"].map(str::to_owned).to_vec(),
+            ..Request::over_seeds()
+        }
+    }
+
+    #[test]
+    fn of_several_settings_the_best_combination_is_taken_of_those_that_a_method_has() {
+        let table = Table::about(pairs(), best_pairs()).unwrap();
+        let chosen: Vec<&[String]> = table.rows.iter().map(|row| &row.chosen[..]).collect();
+        assert_eq!(chosen, [["0.1", "0.9"], ["0.5", "–"]]);
+        let text = csv(&table).unwrap();
+        let starts = [
+            "algorithm,rate,momentum,metric,n,mean,",
+            "dsgd,0.1,0.9,test_accuracy,2,0.8,",
+            "fedavg,0.5,,test_accuracy,2,0.375,",
+        ];
+        for (line, start) in text.lines().zip(starts) {
+            assert!(line.starts_with(start), "{text}");
+        }
+        assert!(table.rows[1].settings[2].is_null());
+        let grid = Grid::of(&table);
+        assert_eq!(grid.titles[..4], ["algorithm", "rate", "momentum", "n"]);
+        assert_eq!(grid.rows[1].cells[..4], ["fedavg", "0.5", "–", "2"]);
+        assert_eq!(
+            table.notes,
+            [
+                "rate and momentum are the values with the best mean of test_accuracy over seed (chosen by test accuracy, so the same test \
+                 examples chose the settings and measure them)"
+            ]
+        );
+        assert_eq!(
+            table.taken().unwrap(),
+            "rate and momentum: 0.1, 0.9 (dsgd); 0.5, – (fedavg)"
+        );
+    }
+
+    #[test]
+    fn the_best_combination_for_a_target_is_the_one_that_most_runs_get_there_by_and_soonest() {
+        let request = Request {
+            at: At::Target(0.5),
+            ..best_pairs()
+        };
+        let table = Table::about(pairs(), request).unwrap();
+        let chosen: Vec<&[String]> = table.rows.iter().map(|row| &row.chosen[..]).collect();
+        assert_eq!(chosen, [["0.5", "0"], ["0.5", "–"]]);
+        assert_eq!(
+            table.notes[..2],
+            [
+                "rate and momentum are the values with which most runs reach 0.5; of several, those with the least mean of round until then \
+                 (chosen by test accuracy, so the same test examples chose the settings and measure them)",
+                "fedavg: no run reaches 0.5 with any rate and momentum, so the values are those with the best mean of test_accuracy at the \
+                 last evaluation"
+            ]
+        );
+    }
+
+    #[test]
+    fn combinations_with_unequal_numbers_of_seeds_are_told_with_the_numbers() {
+        let mut runs = pairs();
+        runs.remove(1);
+        let notes = Table::about(runs, best_pairs()).unwrap().notes;
+        let told = "dsgd: the values of rate and momentum do not have the same number of runs over seed (0.1, 0: 1; 0.1, 0.9: 2; 0.5, 0: 2; \
+                    0.5, 0.9: 2)";
+        assert_eq!(notes[1..], [told]);
+    }
+
+    #[test]
+    fn each_setting_is_named_once_and_is_none_of_the_repetitions() {
+        let told = |best: &[&str]| {
+            let request = Request {
+                best: best.iter().map(|name| (*name).to_owned()).collect(),
+                ..best_pairs()
+            };
+            Table::about(pairs(), request).unwrap_err().to_string()
+        };
+        for best in [["rate", "rate"], ["rate", "algorithm"]] {
+            let said = told(&best);
+            assert!(said.contains("is named twice among the settings"), "{said}");
+        }
+        assert!(told(&["rate", "momentum", "seed"]).starts_with("--best seed: rows are means"));
+        assert!(told(&["rate", ""]).starts_with("no setting is called ``"));
+        assert!(told(&["rate"]).contains("mixes runs that differ in momentum"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use meshfold_experiment::results::RowKind;
 use crate::at::At;
 use crate::client_figure::ClientFigure;
 use crate::cost_figure::{CostFigure, OF};
-use crate::deciding::{choice, soonest_choice};
+use crate::deciding::{by_number, choice, listed, soonest_choice};
 use crate::edge_of_range::at_the_edge;
 use crate::grouping::Group;
 use crate::judged::{Judged, is_of_test_examples};
@@ -26,22 +26,21 @@ pub(crate) fn notes(
     request: &Request,
     wording: &Wording,
 ) -> Vec<String> {
-    let choice = |best: &String| match request.at {
-        At::Target(target) => soonest_choice(best, &request.metric, on, target, wording),
-        _ => choice([best, &request.over], on, request.figures(), wording),
-    };
-    let mut notes: Vec<String> = request.best.iter().map(choice).collect();
-    if let Some(best) = &request.best {
-        notes.extend(together(nobody_there(groups, on, request, best, wording)));
+    let best = &request.best;
+    let mut notes = Vec::new();
+    if !best.is_empty() {
+        notes.push(match request.at {
+            At::Target(target) => soonest_choice(best, &request.metric, on, target, wording),
+            _ => choice(best, &request.over, on, request.figures(), wording),
+        });
+        notes.extend(together(nobody_there(groups, on, request, wording)));
     }
     notes.extend(together(edges(candidates, groups, request, wording)));
     notes.extend(place(groups, request, wording));
     notes.extend(of_clients(groups, request, on, wording));
-    if let Some(best) = &request.best {
-        let (by, at) = (&request.by, &request.at);
-        let choice = Choice { best, by, at };
-        notes.extend(unequal(candidates, over, on, &choice, wording));
-    }
+    let (by, at) = (&request.by, &request.at);
+    let choice = Choice { best, by, at };
+    notes.extend(unequal(candidates, over, on, &choice, wording));
     notes.extend(of_other_data(candidates, over));
     let cost = CostFigure::parse(&request.metric);
     let is_known = |run: &Judged| match (&request.at, cost) {
@@ -94,7 +93,7 @@ pub(crate) fn of_other_data(groups: &[Group<'_>], over: &Name) -> Vec<String> {
 /// What the figures over the clients mean, if there are any.
 fn of_clients(groups: &[Group<'_>], request: &Request, on: &str, wording: &Wording) -> Vec<String> {
     let mut figures: Vec<&str> = request.figures().map(String::as_str).collect();
-    if request.best.is_some() && !figures.contains(&on) {
+    if !request.best.is_empty() && !figures.contains(&on) {
         figures.push(on);
     }
     let say = |name: &&str| {
@@ -127,7 +126,7 @@ fn of_others_than_clients(groups: &[Group<'_>]) -> Vec<OfRow> {
     groups.iter().filter_map(say).collect()
 }
 
-/// The rows whose best value lies at the edge of those tried.
+/// The rows whose best values lie at the edge of those tried.
 fn edges(
     candidates: &[Group<'_>],
     groups: &[Group<'_>],
@@ -155,8 +154,8 @@ pub(crate) fn unequal(
     let of_row = |keys: &[String]| {
         let tried = candidates.iter().filter(|group| group.keys == keys);
         let say = |group: &Group<'_>| {
-            let value = group.chosen.as_deref().unwrap_or_default();
-            format!("{}: {}", wording.value(best, value), count(group))
+            let values = wording.values(best, &group.chosen).join(", ");
+            format!("{values}: {}", count(group))
         };
         let least = tried.clone().map(count).min();
         let is_equal = least == tried.clone().map(count).max();
@@ -165,9 +164,9 @@ pub(crate) fn unequal(
             let counts: Vec<String> = tried.map(say).collect();
             let what = format!(
                 "the values of {} do not have the same number of runs over {} ({})",
-                wording.name(best),
+                listed(best, wording),
                 over.written,
-                counts.join(", ")
+                counts.join(by_number(best, ", ", "; "))
             );
             OfRow { row, what }
         })
@@ -181,11 +180,11 @@ pub(crate) fn unequal(
     together(rows.into_iter().filter_map(of_row).collect())
 }
 
-/// A choice among the values of a setting.
+/// A choice among the values of settings.
 #[derive(Clone, Copy)]
 pub(crate) struct Choice<'a> {
-    /// The setting.
-    pub(crate) best: &'a str,
+    /// The settings; none if nothing is chosen.
+    pub(crate) best: &'a [String],
     /// The settings that tell rows apart.
     pub(crate) by: &'a [String],
     /// Where runs are judged.

@@ -57,9 +57,7 @@ impl Plot {
             panels: panels.filled(curves.collect(), |panel, curve| panel.curves.push(curve)),
         };
         expect_within(&figure)?;
-        if let Some(best) = &request.curves.best {
-            notes.push(table.taken(best));
-        }
+        notes.extend(table.taken());
         notes.extend(table.notes);
         Ok(Self { figure, notes })
     }

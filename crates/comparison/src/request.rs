@@ -15,8 +15,8 @@ pub struct Request {
     pub only: Vec<Only>,
     /// The setting over whose values a row is the mean, such as the seed.
     pub over: String,
-    /// The setting of which each row takes the best value.
-    pub best: Option<String>,
+    /// The settings of which each row takes the best value: of several, the best combination of their values.
+    pub best: Vec<String>,
     /// The figure that says which value is best, or `validation`; if absent that of the validation examples, if all runs that
     /// have been evaluated have any, else `metric`.
     pub on: Option<String>,
@@ -49,7 +49,7 @@ impl Request {
             by: Vec::new(),
             only: Vec::new(),
             over: "seed".to_owned(),
-            best: None,
+            best: Vec::new(),
             on: None,
             at: At::Last,
             metric: "test_accuracy".to_owned(),

@@ -191,7 +191,7 @@ mod tests {
         let note = "quantised: bytes_total was not measured under seed 2";
         assert_eq!(table.notes, [note]);
         let costs_first = Request {
-            best: Some("algorithm".to_owned()),
+            best: vec!["algorithm".to_owned()],
             by: Vec::new(),
             metric: "bytes_total".to_owned(),
             also: vec!["test_accuracy".to_owned()],

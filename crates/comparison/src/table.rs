@@ -45,9 +45,9 @@ pub struct Table {
 pub struct Row {
     /// The values of the settings in `by`.
     pub keys: Vec<String>,
-    /// The best value of the setting in `best`.
-    pub chosen: Option<String>,
-    /// The same values, those in `by` and then that in `best`, as the runs have them; null where they have no such setting.
+    /// The best values of the settings in `best`.
+    pub chosen: Vec<String>,
+    /// The same values, those in `by` and then those in `best`, as the runs have them; null where they have no such setting.
     pub settings: Vec<Value>,
     /// What was measured.
     pub outcome: Outcome,
@@ -140,7 +140,7 @@ impl Table {
         let names = names(chosen, &request)?;
         names.expect_distinct()?;
         let runs = &chosen.runs;
-        if request.best.as_ref() == Some(&request.over) {
+        if request.best.contains(&request.over) {
             return Err(TableError::BestOfRepetitions {
                 written: request.over,
             });
@@ -220,11 +220,12 @@ impl Table {
             .collect()
     }
 
-    /// The value of `best`, the setting that was chosen, for each row: where rows do not show it.
-    pub(crate) fn taken(&self, best: &str) -> String {
+    /// The best values of each row, if some were chosen: where rows do not show them.
+    pub(crate) fn taken(&self) -> Option<String> {
+        let (best, by) = (&self.request.best, &self.request.by);
         let rows = self.rows.iter();
-        let rows = rows.map(|row| (row.keys.as_slice(), row.chosen.as_deref()));
-        taken(best, &self.request.by, rows, &self.wording)
+        let rows = rows.map(|row| (row.keys.as_slice(), row.chosen.as_slice()));
+        (!best.is_empty()).then(|| taken(best, by, rows, &self.wording))
     }
 }
 
@@ -275,7 +276,7 @@ fn names(chosen: &Chosen, request: &Request) -> Result<Names, TableError> {
         shown: Shown::Row,
         by: request.by.iter().map(find).collect::<Result<_, _>>()?,
         over: find(&request.over)?,
-        best: request.best.as_ref().map(find).transpose()?,
+        best: request.best.iter().map(find).collect::<Result<_, _>>()?,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::at::At;
 use crate::cost_figure::{CostFigure, OF};
+use crate::deciding::{by_number, listed};
 use crate::grouping::Group;
 use crate::judged::Judged;
 use crate::name::Name;
@@ -9,12 +10,11 @@ use crate::naming::Wording;
 use crate::request::Request;
 use crate::row_notes::{OfRow, by_reason, row_of};
 
-/// The rows in which no run reaches the target by which the best value is chosen.
+/// The rows in which no run reaches the target by which the best values are chosen.
 pub(crate) fn nobody_there(
     groups: &[Group<'_>],
     on: &str,
     request: &Request,
-    best: &str,
     wording: &Wording,
 ) -> Vec<OfRow> {
     let (metric, target) = match (&request.at, CostFigure::parse(on)) {
@@ -29,8 +29,13 @@ pub(crate) fn nobody_there(
     let say = |group: &Group<'_>| OfRow {
         row: row_of(&group.keys, &request.by, wording),
         what: format!(
-            "no run reaches {target} with any {}, so the value is the one with the best mean of {} at the last evaluation",
-            wording.name(best),
+            "no run reaches {target} with any {}, so {} with the best mean of {} at the last evaluation",
+            listed(&request.best, wording),
+            by_number(
+                &request.best,
+                "the value is the one",
+                "the values are those"
+            ),
             wording.name(metric)
         ),
     };

@@ -17,7 +17,7 @@ pub(crate) struct TableRequest {
     by: Vec<String>,
     over: String,
     only: Vec<(String, Vec<String>)>,
-    best: Option<String>,
+    best: Vec<String>,
     on: Option<String>,
     at: Option<String>,
     metric: Vec<String>,

@@ -20,7 +20,7 @@ pub(crate) struct FigureRequest {
     by: Vec<String>,
     over: String,
     only: Vec<(String, Vec<String>)>,
-    best: Option<String>,
+    best: Vec<String>,
     on: Option<String>,
     x: String,
     y: String,

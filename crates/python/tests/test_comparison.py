@@ -52,6 +52,22 @@ def test_a_table_has_the_numbers_of_the_program(program: str, runs: mf.Runs, opt
     assert repr(table) == table.to_markdown().rstrip("\n")
 
 
+def test_of_several_settings_the_best_combination_is_taken(program: str, experiment: Experiment) -> None:
+    grid = {"topology": ["ring", "complete"], "algorithm.*.learning_rate": [0.01, 0.2], "seed": [1, 2]}
+    runs = mf.run({**experiment, "name": "tuned", "sweep": {"grid": grid}}, progress=False)
+    pair = ["topology", "learning_rate"]
+    (best,) = runs.table(best=pair).to_polars().to_dicts()
+    every = runs.table(pair).to_polars().to_dicts()
+    assert best == max(every, key=lambda row: row["mean"])
+    assert runs.table(best=pair).to_markdown() == said(program, "table", "runs/tuned", "--best", ",".join(pair), "--format", "markdown")
+    alone, listed = runs.table("topology", best="learning_rate"), runs.table("topology", best=["learning_rate"])
+    assert alone.to_markdown() == listed.to_markdown()
+    notes = runs.figure(best=pair).notes
+    assert f"topology and learning_rate: {best['topology']}, {best['learning_rate']}" in notes
+    with pytest.raises(ValueError, match="`learning_rate` is named twice among the settings of the rows"):
+        runs.table(best=["learning_rate", "learning_rate"])
+
+
 def test_a_table_of_some_runs_is_of_these(runs: mf.Runs) -> None:
     (row,) = runs[:3].table().to_polars().to_dicts()
     accuracies = [run.summary["last"]["test_accuracy"]["mean"] for run in runs[:3] if run.summary is not None]
@@ -86,6 +102,7 @@ def test_a_table_of_some_runs_is_of_these(runs: mf.Runs) -> None:
         (lambda runs: runs.figure("topology", width=20), "a page of 20 × 14 mm has no room for letters of 8.0 pt"),
         (lambda runs: runs.figure("topology", y="acuracy"), "acuracy"),
         (lambda runs: runs.table("topology, seed"), "by: found 'topology, seed', needed a list for several names: ['topology', 'seed']"),
+        (lambda runs: runs.table(best="topology,seed"), "best: found 'topology,seed', needed a list for several names: ['topology', 'seed']"),
         (lambda runs: runs.figure("topology", log="x,y"), "log: found 'x,y', needed a list for several names: ['x', 'y']"),
         (lambda runs: runs.figure("topology").save("a.gif"), "save: found a.gif, needed a name that ends in .svg, .pdf or .png"),
         (lambda runs: runs.figure("topology").save("a.png", dpi=0), "an image of 0 × 0 pixels cannot be made"),
@@ -104,6 +121,8 @@ def test_arguments_of_other_kinds_are_told(runs: mf.Runs) -> None:
         runs.table("topology", names={"ring": 1})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="by: found"):
         runs.table([1])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="best: found"):
+        runs.figure("topology", best=[1])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

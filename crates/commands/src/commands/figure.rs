@@ -59,9 +59,10 @@ pub(crate) struct FigureArguments {
     /// Draw only runs with one of these values, or `none` where the setting is not there; repeatable
     #[arg(long, value_name = "SETTING=VALUE,...")]
     only: Vec<Only>,
-    /// Draw for each curve or bar the best value of this setting
-    #[arg(long, value_name = "SETTING")]
-    best: Option<String>,
+    /// Draw for each curve or bar the best value of this setting; of several settings, such as learning_rate,momentum, the best
+    /// combination of their values
+    #[arg(long, value_name = "SETTING,...", value_delimiter = ',')]
+    best: Vec<String>,
     /// The figure that says which value is best at the last evaluation, or `validation` [default: that of the validation examples if the
     /// runs have any, else that of --y]
     #[arg(long, value_name = "FIGURE", requires = "best")]

@@ -41,9 +41,10 @@ pub(crate) struct TableArguments {
     /// Take only runs with one of these values, or `none` where the setting is not there; repeatable
     #[arg(long, value_name = "SETTING=VALUE,...")]
     only: Vec<Only>,
-    /// Take for each row the best value of this setting
-    #[arg(long, value_name = "SETTING")]
-    best: Option<String>,
+    /// Take for each row the best value of this setting; of several settings, such as learning_rate,momentum, the best combination
+    /// of their values
+    #[arg(long, value_name = "SETTING,...", value_delimiter = ',')]
+    best: Vec<String>,
     /// The figure that says which value is best, or `validation` [default: that of the validation examples if the runs have
     /// any, else --metric if it is an accuracy or a loss, else test_accuracy]
     #[arg(long, value_name = "FIGURE", requires = "best")]

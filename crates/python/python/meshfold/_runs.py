@@ -255,7 +255,7 @@ class Runs(Sequence[Run]):
         over: str = "seed",
         only: Mapping[str, Value | Sequence[Value]] | None = None,
         at: Mapping[str, float] | None = None,
-        best: str | None = None,
+        best: str | Sequence[str] | None = None,
         on: str | None = None,
         compare: Mapping[str, Value] | None = None,
         across: str | None = None,
@@ -277,7 +277,8 @@ class Runs(Sequence[Run]):
             at: where to judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`, on the straight line between two
                 evaluations; `{"last": 5}`, by the mean of the last five evaluations; or `{"target": 0.95}`, to show when the metric
                 first reached it. At the last evaluation if absent.
-            best: take for each row the best value of this setting.
+            best: take for each row the best value of this setting, such as `learning_rate`; or, of a list of settings,
+                `["learning_rate", "momentum"]`, the best combination of their values. A setting that a method lacks is null there.
             on: the figure that says which value is best, or `validation`; that of the validation examples if the runs have any, else
                 `metric`, if absent.
             compare: compare each row with the one that has this value, over the same seeds: `{"algorithm": "dsgd"}`. Data frames have
@@ -296,7 +297,7 @@ class Runs(Sequence[Run]):
             "by": listed(by, "by"),
             "over": over,
             "only": choices(only),
-            "best": best,
+            "best": [] if best is None else listed(best, "best"),
             "on": on,
             "at": None if at is None else "=".join(one_of(at, "at", '{"round": 100}') or ()),
             "metric": listed(metric, "metric"),
@@ -327,7 +328,7 @@ class Runs(Sequence[Run]):
         names: Mapping[Value, str] | None = None,
         bars: bool = False,
         at: Mapping[str, float] | None = None,
-        best: str | None = None,
+        best: str | Sequence[str] | None = None,
         on: str | None = None,
     ) -> Figure:
         """Curves of a figure, each the mean over repeated runs with a band around it, or bars. It is what `meshfold figure` draws.
@@ -361,7 +362,8 @@ class Runs(Sequence[Run]):
                 others.
             at: where bars, and curves over a setting or the clients, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`;
                 or `{"last": 5}`, by the mean of the last five evaluations. At the last evaluation if absent.
-            best: the setting of which each curve, bar or point over a setting has the best value, such as `learning_rate`.
+            best: the setting of which each curve, bar or point over a setting has the best value, such as `learning_rate`; or a list of
+                settings, of which each has the best combination of values.
             on: the figure that says which value is best at the last evaluation, or `validation`; if absent that of the validation
                 examples if the runs have any, else `y`.
 
@@ -372,7 +374,7 @@ class Runs(Sequence[Run]):
             "by": listed(by, "by"),
             "over": over,
             "only": choices(only),
-            "best": best,
+            "best": [] if best is None else listed(best, "best"),
             "on": on,
             "x": x,
             "y": y,
