@@ -268,7 +268,7 @@ def test_a_model_of_ones_own_is_called_piece_by_piece(experiment: Experiment) ->
         assert np.abs(mine.numpy() - given.numpy()).max() < 1e-5 * np.abs(given.numpy()).max()
 
     dataset = {"glyphs": {"train": 5000, "test": 100}}
-    two = {"partition": {"iid": {"clients": 2}}, "topology": "complete"}
+    two: Experiment = {"partition": {"iid": {"clients": 2}}, "topology": "complete"}
     log = act(experiment, both, dataset=dataset, model=mlp("numpy", a_start()), sweep=None, **two)
     assert log[-1]["local_steps"] == 4 and log[-1]["examples_seen"] == 5000
 
