@@ -97,7 +97,7 @@ pub fn decayed_gradients(
 }
 
 /// Takes the gradients of the rows on given examples, and counts one step for each row that does not idle and has examples, unless they are
-/// taken aside. The rates of mini-batches are those that they were drawn with. Rows that make no step have rate 0.
+/// taken aside. The rates are those given, or those that mini-batches were drawn with. Rows that make no step have rate 0.
 pub fn decayed_gradients_on(
     models: &Stack,
     round: &mut Round<'_>,
@@ -117,11 +117,10 @@ pub fn decayed_gradients_on(
         .collect();
     let work = round.work(&rows, training);
     let mut rates = round.learner.rates(&work)?;
-    for (rate, drawn) in rates
-        .iter_mut()
-        .zip(on.examples.rates().into_iter().flatten())
-    {
-        *rate = if *rate == 0.0 { 0.0 } else { drawn };
+    let given = on.rates.map(<[f32]>::to_vec);
+    let given = given.or_else(|| on.examples.rates());
+    for (rate, given) in rates.iter_mut().zip(given.into_iter().flatten()) {
+        *rate = if *rate == 0.0 { 0.0 } else { given };
     }
     let mut gradients = round.learner.gradients_on(models, &work, on)?;
     decay(&mut gradients, models, &rows, training)?;

@@ -6,7 +6,7 @@ mod lists;
 mod scoring;
 
 use crate::backend::rows::{Rows, downcast, downcast_mut};
-use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
+use crate::backend::trainer::{GradientRows, StepRule, TrainedRows, Trainer};
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::stages::Stages;
 use crate::blocked::steps::gradient::Gradients;
@@ -119,16 +119,8 @@ impl Trainer for Batched {
         let width = context.network.layout().width();
         let terms = Terms::of(&rows)?;
         let models: &mut HostRows = downcast_mut("train", rows.models)?;
-        let (kept, mut fresh) = (rows.velocity, Vec::new());
-        let begins = kept.is_none();
-        let velocities: &mut [f32] = match kept {
-            Some(kept) => downcast_mut::<HostRows>("train", kept)?.values_mut(),
-            None if tasks.sgd.momentum == 0.0 => &mut [],
-            None => {
-                fresh.resize(tasks.rows.len() * width, 0.0);
-                &mut fresh
-            }
-        };
+        let (begins, mut own) = (rows.velocity.is_none(), Vec::new());
+        let velocities = velocities(rows.velocity, tasks.sgd, tasks.rows.len() * width, &mut own)?;
         let stepper = self.stepper(context, tasks);
         let mut walks = walks(context, states, tasks, |row| *row);
         // Rows make their first step together, as all draw a batch whenever they have one.
@@ -245,6 +237,16 @@ impl Trainer for Batched {
             layers: None,
         };
         self.gradients_of_lists(context, rows, seen, |gradient| trainer.clip(gradient))
+    }
+
+    fn step_on(
+        &mut self,
+        context: Context<'_>,
+        rows: TrainedRows<'_>,
+        seen: &SeenExamples<'_>,
+        step: &StepRule<'_>,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        self.step_of_lists(context, rows, seen, step)
     }
 
     fn evaluate(
@@ -383,6 +385,23 @@ fn chosen<'a>(all: &'a mut [f32], width: usize, rows: &[usize]) -> Vec<&'a mut [
     all.filter(|(row, _)| wanted.next_if_eq(&row).is_some())
         .map(|(_, values)| values)
         .collect()
+}
+
+/// The velocities of rows of `size` floats together: those that are `kept`, or zeros in `own`; none without momentum.
+fn velocities<'a>(
+    kept: Option<&'a mut dyn Rows>,
+    sgd: &Sgd,
+    size: usize,
+    own: &'a mut Vec<f32>,
+) -> Result<&'a mut [f32], EngineError> {
+    match kept {
+        Some(kept) => Ok(downcast_mut::<HostRows>("train", kept)?.values_mut()),
+        None if sgd.momentum == 0.0 => Ok(&mut []),
+        None => {
+            own.resize(size, 0.0);
+            Ok(own)
+        }
+    }
 }
 
 /// The memory that the steps of `rows` change; velocities are empty if `velocities` is.

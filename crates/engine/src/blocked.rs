@@ -7,7 +7,7 @@ pub(crate) mod steps;
 mod workers;
 
 use crate::backend::rows::{Rows, downcast, downcast_mut};
-use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
+use crate::backend::trainer::{GradientRows, StepRule, TrainedRows, Trainer};
 use crate::batched;
 use crate::cpu::Cpu;
 use crate::error::EngineError;
@@ -26,7 +26,7 @@ use pass::passes::Passes;
 use pass::scratch::Scratches;
 use pass::stages::Stages;
 use steps::gradient::Gradients;
-use steps::step::RowTrainer;
+use steps::step::{RowTrainer, StepOn};
 use steps::terms::Terms;
 use workers::{Deal, Workers};
 
@@ -175,13 +175,7 @@ impl Trainer for Blocked {
     ) -> Result<(), EngineError> {
         let width = context.network.layout().width();
         let terms = Terms::of(&rows)?;
-        let velocities: Vec<Option<&mut [f32]>> = match rows.velocity {
-            Some(kept) => values_mut("train", kept)?
-                .chunks_exact_mut(width)
-                .map(Some)
-                .collect(),
-            None => tasks.rows.iter().map(|_| None).collect(),
-        };
+        let velocities = velocities(rows.velocity, width, tasks.rows.len())?;
         let targets = values_mut("train", rows.models)?.chunks_exact_mut(width);
         let jobs = jobs(states, targets, velocities, tasks.rows);
         let share_rows = self.workers.share(jobs.len());
@@ -289,6 +283,44 @@ impl Trainer for Blocked {
         })
     }
 
+    fn step_on(
+        &mut self,
+        context: Context<'_>,
+        rows: TrainedRows<'_>,
+        seen: &SeenExamples<'_>,
+        step: &StepRule<'_>,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        let width = context.network.layout().width();
+        let terms = Terms::of(&rows)?;
+        let (deal, gradients) = self.of_lists(context, seen)?;
+        let trainer = RowTrainer {
+            gradients,
+            sgd: step.sgd,
+            layers: step.layers,
+        };
+        let models = values_mut("train", rows.models)?.chunks_exact_mut(width);
+        let velocities = velocities(rows.velocity, width, seen.rows.len())?;
+        let make = |(row, (weights, kept)): (usize, (&mut [f32], Option<&mut [f32]>))| {
+            if seen.rows[row].is_empty() {
+                return Ok(LossSum::default());
+            }
+            let on = StepOn {
+                terms: terms.of_row(row, width),
+                rate: step.rates[row],
+                dropout: seen.dropout[row].as_ref(),
+                slopes: seen.slopes_of(row),
+            };
+            let mut scratch = self.scratches.take();
+            scratch.indices.clear();
+            scratch.indices.extend_from_slice(seen.rows[row]);
+            let losses = trainer.step_on(weights, kept, on, &mut scratch);
+            self.scratches.put(scratch);
+            losses
+        };
+        let rows = models.zip(velocities).enumerate().collect();
+        self.workers.map(rows, deal, make)
+    }
+
     fn evaluate(
         &mut self,
         context: Context<'_>,
@@ -332,6 +364,19 @@ impl Trainer for Blocked {
     }
 
     fn resume(&mut self, _: Option<&DeviceLosses>) {}
+}
+
+/// The velocity of each of `rows` rows of `width` floats, if it is kept.
+fn velocities(
+    kept: Option<&mut dyn Rows>,
+    width: usize,
+    rows: usize,
+) -> Result<Vec<Option<&mut [f32]>>, EngineError> {
+    let Some(kept) = kept else {
+        return Ok((0..rows).map(|_| None).collect());
+    };
+    let kept = values_mut("train", kept)?.chunks_exact_mut(width);
+    Ok(kept.map(Some).collect())
 }
 
 /// The rows that have something to do.

@@ -173,6 +173,7 @@ struct Trained {
     outputs: Vec<f32>,
     /// Of slopes that are shares of the outputs.
     pulled_back: Vec<f32>,
+    stepped: Vec<f32>,
     /// Training loss, then loss and accuracy of every row on every split.
     scores: Vec<f64>,
 }
@@ -226,15 +227,19 @@ fn trained(learner: &mut Learner, start: &[f32], rule: &Sgd, extras: bool) -> Tr
     let shares = |row: &Vec<f32>| row.iter().map(|y| y / row.len() as f32).collect();
     let slopes: Vec<Vec<f32>> = outputs.iter().map(shares).collect();
     let on = GradientsOn {
-        examples: &examples,
         slopes: Some(&slopes),
-        counted: &[],
-        aside: false,
+        ..GradientsOn::of(&examples)
     };
     let pulled_back = learner.gradients_on(&stack, &of_round(3, &amounts), &on);
+    let mut stepped = stack.duplicate();
+    let kept = Velocity::Kept(&mut velocity);
+    learner
+        .step_on(&mut stepped, kept, &of_round(3, &amounts), &on)
+        .unwrap();
     Trained {
         pulled_back: pulled_back.unwrap().to_host(),
         outputs: outputs.concat(),
+        stepped: stepped.to_host(),
         models: stack.to_host(),
         velocity: velocity.to_host(),
         gradients: gradients.to_host(),

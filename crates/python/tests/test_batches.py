@@ -319,6 +319,39 @@ def test_models_of_ones_own_take_slopes_if_they_have_a_backward_pass(experiment:
     assert log[-1]["train_loss"] < log[1]["train_loss"]
 
 
+@pytest.mark.parametrize("keys", [{}, {"batch_size": 7, "momentum": 0.9}, {"weight_decay": 0.1, "clip_norm": 0.2}])
+def test_steps_on_the_next_batch_are_those_of_training(experiment: Experiment, keys: dict[str, Any]) -> None:
+    def plain(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models, steps=1)
+
+    def drawn(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models, batch=round.batch())
+
+    failures = [{"clients": {"share": 0.3}, "redraw": "each_round"}]
+    keys = {**keys, "learning_rate": {"step": {"initial": 0.5, "factor": 0.5, "every": 4}}}
+    assert act(experiment, drawn, rounds=12, keys=keys, failures=failures) == act(experiment, plain, rounds=12, keys=keys, failures=failures)
+
+
+@pytest.mark.parametrize("kind", ["built-in", *MLPS])
+def test_steps_along_slopes_are_those_of_their_gradients(experiment: Experiment, kind: str) -> None:
+    def both(models: mf.Stack, round: mf.Round) -> None:
+        velocity, correction = 0.01 * models.copy(), 0.02 * models.copy()
+        batch = round.batch(rows=np.arange(10) != 3)
+        slopes = slopes_of_cross_entropy(round.outputs(models, batch), batch)
+        gradients, rates = round.gradients(models, batch=batch, slopes=slopes)
+        moves = (np.arange(10) != 3).astype(np.float32)
+        after = velocity * (0.9 * moves + (1 - moves)) + (gradients + correction) * moves
+        needed = models.copy()
+        needed.add_scaled(after, -rates)
+        round.train(models, batch=batch, slopes=slopes, velocity=velocity, correction=correction)
+        assert np.allclose(models.numpy(), needed.numpy(), rtol=0, atol=1e-6)
+        assert np.allclose(velocity.numpy(), after.numpy(), rtol=0, atol=1e-6)
+
+    model = "logistic" if kind == "built-in" else mlp(kind, a_start())
+    log = act(experiment, both, rounds=2, model=model, keys={"momentum": 0.9, "weight_decay": 0.01})
+    assert log[-1]["local_steps"] == 2 * 18 and log[-1]["examples_seen"] == 2 * 9 * 20
+
+
 def test_the_losses_and_examples_of_a_row_count_once(experiment: Experiment) -> None:
     def halves(models: mf.Stack, round: mf.Round) -> None:
         batch = round.batch()
@@ -461,6 +494,15 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         ValueError,
         r"gradients: `slopes` has NaN at \[0, 0\], needed finite numbers",
     ),
+    "train with steps": (lambda m, r, old: r.train(m, batch=r.batch(), steps=2), ValueError, "train: found `batch` with `steps`"),
+    "train aside": (lambda m, r, old: r.train(m, batch=r.batch(), aside=True), ValueError, "train: found `batch` with `aside=True`"),
+    "train with slopes alone": (lambda m, r, old: r.train(m, slopes=np.zeros(3)), ValueError, "train: found `slopes` and no `batch`"),
+    "train on an old batch": (lambda m, r, old: r.train(m, batch=old), RuntimeError, "train: the batch is of round 1"),
+    "slopes of train": (
+        lambda m, r, old: r.train(m, batch=r.batch(), slopes=np.zeros((10, 20), np.float32)),
+        ValueError,
+        r"train: `slopes` is of shape \[10, 20\]",
+    ),
     "aside without a batch": (lambda m, r, old: r.gradients(m, aside=True), ValueError, "found `aside=True` and no `batch`"),
     "rows before clients": (
         lambda m, r, old: r.gradients(m.gather([0] * 20), batch=r.batch()),
@@ -518,16 +560,14 @@ class Calibrated(mf.Method):
             batch = round.batch()
             outputs = round.outputs(models, batch)
             slopes = slopes_of_cross_entropy((outputs - lowered).astype(np.float32), batch)
-            gradients, rates = round.gradients(models, batch=batch, slopes=slopes)
-            self.velocity = self.velocity * 0.5 + gradients
-            models.add_scaled(self.velocity, -rates)
+            round.train(models, batch=batch, slopes=slopes, velocity=self.velocity)
         round.send(models)
         models.mix(round.mixing)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_run_with_a_loss_of_its_own_goes_on_with_the_same_bits(experiment: Experiment, threads: int) -> None:
-    long = {**with_algorithm(experiment, "calibrated", batch_size=7), "rounds": 20, "checkpoint": {"every": 5}}
+    long = {**with_algorithm(experiment, "calibrated", batch_size=7, momentum=0.5), "rounds": 20, "checkpoint": {"every": 5}}
     with pytest.raises(Halt):
         mf.run(long, progress=False, callbacks=[halt_at(10)], threads=threads)
     (parts,) = mf.run(long, progress=False)

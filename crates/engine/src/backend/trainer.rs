@@ -6,6 +6,7 @@ use crate::training::context::{Context, RowStates};
 use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
 use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::trained_layers::TrainedLayers;
 use crate::training::work::{Sgd, Tasks};
 use std::fmt::Debug;
 
@@ -60,6 +61,15 @@ pub(crate) trait Trainer: Debug + Send {
         sgd: &Sgd,
     ) -> Result<Vec<LossSum>, EngineError>;
 
+    /// One local step of every row on its examples; rows without examples stay. Returns the losses as [`Trainer::gradients_on`] does.
+    fn step_on(
+        &mut self,
+        context: Context<'_>,
+        rows: TrainedRows<'_>,
+        seen: &SeenExamples<'_>,
+        step: &StepRule<'_>,
+    ) -> Result<Vec<LossSum>, EngineError>;
+
     /// Loss and accuracy of every row on `split`, or on its examples `subset`. Waits for the device.
     fn evaluate(
         &mut self,
@@ -102,6 +112,16 @@ pub(crate) struct TrainedRows<'a> {
     pub(crate) correction: Option<&'a dyn Rows>,
     /// Where the rows are pulled to.
     pub(crate) anchor: Option<AnchorRows<'a>>,
+}
+
+/// How the rows of a call of [`Trainer::step_on`] step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepRule<'a> {
+    pub(crate) sgd: &'a Sgd,
+    /// The learning rate of each row, `[R]`.
+    pub(crate) rates: &'a [f32],
+    /// The layers that move; all if absent.
+    pub(crate) layers: Option<&'a TrainedLayers>,
 }
 
 /// A pull `mu * (w - anchor)` added to every gradient.

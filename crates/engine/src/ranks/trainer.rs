@@ -2,11 +2,11 @@
 
 use super::losses_on_devices::LossesOnDevices;
 use super::placement::Placement;
-use super::rows::RankedRows;
+use super::rows::{PlacedRows, RankedRows};
 use super::tally_words::{WORDS, of_words, words};
 use super::world::World;
 use crate::backend::rows::{Rows, downcast, downcast_mut};
-use crate::backend::trainer::{AnchorRows, GradientRows, TrainedRows, Trainer};
+use crate::backend::trainer::{AnchorRows, GradientRows, StepRule, TrainedRows, Trainer};
 use crate::error::EngineError;
 use crate::network::dropout::Dropout;
 use crate::training::batches::{RowKey, ShardPass};
@@ -247,6 +247,62 @@ impl RankedTrainer {
     }
 }
 
+/// The rows of a call that trains, where their examples are.
+struct MovedRows<'a> {
+    models: &'a mut RankedRows,
+    velocity: Option<&'a mut RankedRows>,
+    correction: Option<PlacedRows<'a>>,
+    anchor: Option<(PlacedRows<'a>, f32)>,
+}
+
+impl<'a> MovedRows<'a> {
+    /// Moves the rows of a call to `placement`.
+    ///
+    /// # Errors
+    /// [`EngineError::OtherDevice`] if they are of another kind of device.
+    fn to(
+        placement: &Arc<Placement>,
+        models: &'a mut RankedRows,
+        velocity: Option<&'a mut dyn Rows>,
+        correction: Option<&'a dyn Rows>,
+        anchor: Option<AnchorRows<'a>>,
+    ) -> Result<Self, EngineError> {
+        models.move_to(placement);
+        let velocity = match velocity {
+            Some(kept) => {
+                let kept: &mut RankedRows = downcast_mut("train", kept)?;
+                kept.move_to(placement);
+                Some(kept)
+            }
+            None => None,
+        };
+        let of_ranks = |rows| downcast::<RankedRows>("train", rows).map(|rows| rows.at(placement));
+        let anchor = anchor.map(|anchor| Ok((of_ranks(anchor.rows)?, anchor.mu)));
+        Ok(Self {
+            models,
+            velocity,
+            correction: correction.map(of_ranks).transpose()?,
+            anchor: anchor.transpose()?,
+        })
+    }
+
+    /// Those of this rank.
+    fn own(&mut self) -> TrainedRows<'_> {
+        TrainedRows {
+            models: self.models.own_mut() as &mut dyn Rows,
+            velocity: self
+                .velocity
+                .as_mut()
+                .map(|kept| kept.own_mut() as &mut dyn Rows),
+            correction: self.correction.as_ref().map(|rows| rows.own() as &dyn Rows),
+            anchor: self.anchor.as_ref().map(|(rows, mu)| AnchorRows {
+                rows: rows.own(),
+                mu: *mu,
+            }),
+        }
+    }
+}
+
 /// What this rank's rows see.
 struct DealtExamples<'a> {
     placement: Arc<Placement>,
@@ -269,6 +325,20 @@ impl DealtExamples<'_> {
 }
 
 impl RankedTrainer {
+    /// The losses of all rows, given those of this rank's.
+    fn losses_of_all(&self, placement: &Placement, own: &[LossSum]) -> Vec<LossSum> {
+        let words = own
+            .iter()
+            .map(|losses| [losses.sum.to_bits(), losses.steps, losses.examples]);
+        let all = self.world.per_row(placement, words).into_iter();
+        let losses = |[sum, steps, examples]: [u64; 3]| LossSum {
+            sum: f64::from_bits(sum),
+            steps,
+            examples,
+        };
+        all.map(losses).collect()
+    }
+
     /// Deals examples of rows to the ranks: a row goes to the rank that holds its training examples, the others stay.
     ///
     /// # Errors
@@ -337,31 +407,14 @@ impl Trainer for RankedTrainer {
     ) -> Result<(), EngineError> {
         let models: &mut RankedRows = downcast_mut("train", rows.models)?;
         let placement = self.at_work(models.placement(), tasks.rows);
-        models.move_to(&placement);
-        let velocity = match rows.velocity {
-            Some(kept) => {
-                let kept: &mut RankedRows = downcast_mut("train", kept)?;
-                kept.move_to(&placement);
-                Some(kept.own_mut() as &mut dyn Rows)
-            }
-            None => None,
-        };
-        let of_ranks = |rows| downcast::<RankedRows>("train", rows).map(|rows| rows.at(&placement));
-        let correction = rows.correction.map(of_ranks).transpose()?;
-        let anchor = rows
-            .anchor
-            .map(|anchor| of_ranks(anchor.rows))
-            .transpose()?;
-        let anchor = anchor.as_ref().zip(rows.anchor.map(|anchor| anchor.mu));
-        let own_rows = TrainedRows {
-            models: models.own_mut() as &mut dyn Rows,
-            velocity,
-            correction: correction.as_ref().map(|rows| rows.own() as &dyn Rows),
-            anchor: anchor.map(|(rows, mu)| AnchorRows {
-                rows: rows.own(),
-                mu,
-            }),
-        };
+        let mut moved = MovedRows::to(
+            &placement,
+            models,
+            rows.velocity,
+            rows.correction,
+            rows.anchor,
+        )?;
+        let own_rows = moved.own();
         let all = AllTasks {
             context,
             states,
@@ -500,16 +553,44 @@ impl Trainer for RankedTrainer {
                 self.world.expect(losses)
             }
         };
-        let words = own
-            .iter()
-            .map(|losses| [losses.sum.to_bits(), losses.steps, losses.examples]);
-        let all = self.world.per_row(&dealt.placement, words).into_iter();
-        let losses = |[sum, steps, examples]: [u64; 3]| LossSum {
-            sum: f64::from_bits(sum),
-            steps,
-            examples,
+        Ok(self.losses_of_all(&dealt.placement, &own))
+    }
+
+    fn step_on(
+        &mut self,
+        context: Context<'_>,
+        rows: TrainedRows<'_>,
+        seen: &SeenExamples<'_>,
+        step: &StepRule<'_>,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        let models: &mut RankedRows = downcast_mut("train", rows.models)?;
+        let dealt = self.dealt(models.placement(), &context, seen)?;
+        let mut moved = MovedRows::to(
+            &dealt.placement,
+            models,
+            rows.velocity,
+            rows.correction,
+            rows.anchor,
+        )?;
+        let context = Context {
+            partition: &self.held,
+            ..context
         };
-        Ok(all.map(losses).collect())
+        let rates = dealt.placement.pick(step.rates, self.world.rank());
+        let step = StepRule {
+            rates: &rates,
+            ..*step
+        };
+        let own = match dealt.lists.is_empty() {
+            true => Vec::new(),
+            false => {
+                let losses = self
+                    .inner
+                    .step_on(context, moved.own(), &dealt.seen(), &step);
+                self.world.expect(losses)
+            }
+        };
+        Ok(self.losses_of_all(&dealt.placement, &own))
     }
 
     /// # Errors

@@ -4,7 +4,7 @@ pub(crate) mod evaluate;
 mod on_processor;
 
 use crate::backend::rows::{Rows, downcast, downcast_mut};
-use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
+use crate::backend::trainer::{GradientRows, StepRule, TrainedRows, Trainer};
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::network::layer::{Layer, Node};
@@ -390,6 +390,16 @@ impl Trainer for Stacked {
         sgd: &Sgd,
     ) -> Result<Vec<LossSum>, EngineError> {
         self.gradients_by_processor(context, rows, seen, sgd)
+    }
+
+    fn step_on(
+        &mut self,
+        context: Context<'_>,
+        rows: TrainedRows<'_>,
+        seen: &SeenExamples<'_>,
+        step: &StepRule<'_>,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        self.step_by_processor(context, rows, seen, step)
     }
 
     fn evaluate(

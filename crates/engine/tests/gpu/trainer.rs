@@ -505,18 +505,23 @@ fn outputs_and_gradients_on_examples_are_those_of_the_processor() {
             let examples = learner.next_batches(&work).unwrap();
             let outputs = learner.outputs(&stack, &examples).unwrap();
             let on = |slopes| GradientsOn {
-                examples: &examples,
                 slopes,
-                counted: &[],
-                aside: false,
+                ..GradientsOn::of(&examples)
             };
             let pulled_back = learner.gradients_on(&stack, &work, &on(Some(&outputs)));
             let plain = learner.gradients_on(&stack, &work, &on(None));
+            let mut stepped = stack.duplicate();
+            let mut velocity = stack.duplicate();
+            let kept = Velocity::Kept(&mut velocity);
+            let along = on(Some(&outputs));
+            learner.step_on(&mut stepped, kept, &work, &along).unwrap();
             let losses = learner.tally().train_loss.unwrap();
             [
                 outputs.concat(),
                 pulled_back.unwrap().to_host(),
                 plain.unwrap().to_host(),
+                stepped.to_host(),
+                velocity.to_host(),
                 vec![losses as f32],
             ]
         };

@@ -3,22 +3,13 @@
 use crate::support::*;
 use meshfold_data::Augment;
 use meshfold_engine::{
-    Amount, BatchSize, Device, DeviceRequest, EngineError, ExampleSet, GradientsOn, Learner,
-    LearningRate, LocalWork, Per, Ranks, Restart, RowExamples, RowWork, Schedule, Sgd, Stack,
-    Start, Step, Velocity, oracle,
+    Amount, Anchor, BatchSize, Device, DeviceRequest, EngineError, ExampleSet, GradientsOn,
+    Learner, LearningRate, LocalWork, Per, Ranks, Restart, RowExamples, RowWork, Schedule, Sgd,
+    Stack, Start, Step, Velocity, oracle,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
-
-fn of(examples: &RowExamples) -> GradientsOn<'_> {
-    GradientsOn {
-        examples,
-        slopes: None,
-        counted: &[],
-        aside: false,
-    }
-}
 
 /// Three rounds of two gradient steps and one call of training, and what is left of them. With `first`, batches are drawn before
 /// gradients are taken.
@@ -34,7 +25,7 @@ fn stepped(learner: &mut Learner, sgd: &Sgd, own: &[RowWork], first: bool) -> (V
                     let examples = learner.next_batches(&work).unwrap();
                     assert_eq!(examples.rates().unwrap(), rates);
                     learner
-                        .gradients_on(&models, &work, &of(&examples))
+                        .gradients_on(&models, &work, &GradientsOn::of(&examples))
                         .unwrap()
                 }
             };
@@ -90,6 +81,106 @@ fn batches_of_augmented_images_are_those_that_gradients_would_draw() {
     assert!(both[0] == both[1]);
 }
 
+/// Local steps on mini-batches that are drawn first are those that training makes, with all that it adds to gradients.
+#[test]
+fn steps_on_batches_that_are_drawn_first_are_those_of_training() {
+    let mut cases = vec![Case::of_pixels(dropping_mlp(), CLASSES)];
+    cases.extend(dense());
+    cases.extend(recurrent());
+    cases.extend(convolutional().into_iter().take(2));
+    let plain = sgd(4, 0.9);
+    let clipped = Sgd {
+        clip_norm: Some(0.3),
+        weight_decay: 0.01,
+        ..nesterov(sgd(4, 0.9))
+    };
+    let rules = [
+        (&plain, false, true),
+        (&plain, false, false),
+        (&clipped, true, true),
+        (&sgd(4, 0.0), true, false),
+    ];
+    let mut own = rows(&[Amount::Steps(1); 3]);
+    own[1].amount = Amount::Idle;
+    for case in cases
+        .into_iter()
+        .flat_map(|case| [case.clone(), case.in_bf16()])
+    {
+        for (rule, adds, keeps) in rules {
+            let both = [false, true].map(|first| {
+                let mut learner = case.learner(&cpu(2, None), &[13, 9, 3]);
+                let mut models = shaken(&learner, 3);
+                let extra = models.duplicate();
+                let mut velocity = Stack::zeros(models.device(), models.layout(), 3);
+                for round in 1..=5 {
+                    let work = LocalWork {
+                        correction: adds.then_some(&extra),
+                        anchor: adds.then_some(Anchor {
+                            models: &extra,
+                            mu: 0.3,
+                        }),
+                        ..work(round, &own, rule)
+                    };
+                    let velocity = match keeps {
+                        true => Velocity::Kept(&mut velocity),
+                        false => Velocity::Fresh,
+                    };
+                    let steps = match first {
+                        false => learner.train(&mut models, velocity, &work),
+                        true => {
+                            let examples = learner.next_batches(&work).unwrap();
+                            let on = GradientsOn::of(&examples);
+                            learner.step_on(&mut models, velocity, &work, &on)
+                        }
+                    };
+                    assert_eq!(steps.unwrap(), [1, 0, 1]);
+                }
+                let state = serde_json::to_string(&learner.state()).unwrap();
+                (models.to_host(), velocity.to_host(), state)
+            });
+            assert!(both[0] == both[1], "{case:?}, {rule:?}");
+        }
+    }
+}
+
+#[test]
+fn steps_along_slopes_are_those_of_their_gradients() {
+    for case in [Case::of_pixels(mlp(), CLASSES), recurrent()[0].clone()] {
+        let mut learner = case.learner(&cpu(2, None), &[13, 9, 3]);
+        let (own, mut sgd) = (rows(&[Amount::Steps(1); 3]), sgd(4, 0.0));
+        sgd.weight_decay = 0.1;
+        let (models, work) = (shaken(&learner, 3), work(1, &own, &sgd));
+        let examples = RowExamples::each(ExampleSet::Train, vec![vec![4, 0, 4], vec![], vec![7]]);
+        let outputs = learner.outputs(&models, &examples).unwrap();
+        let slopes: Vec<Vec<f32>> = (0..)
+            .zip(&outputs)
+            .map(|(row, outputs)| drawn(outputs.len(), row))
+            .collect();
+        let rates = [0.1, 0.2, 0.3];
+        let on = GradientsOn {
+            slopes: Some(&slopes),
+            rates: Some(&rates),
+            ..GradientsOn::of(&examples)
+        };
+        let gradients = learner.gradients_on(&models, &work, &on).unwrap();
+        let mut needed = models.duplicate();
+        // Rows without examples do not decay.
+        needed.add_scaled(&models, &[-0.01, 0.0, -0.03]).unwrap();
+        needed
+            .add_scaled(&gradients, &rates.map(|rate| -rate))
+            .unwrap();
+        let mut stepped = models.duplicate();
+        let steps = learner.step_on(&mut stepped, Velocity::Fresh, &work, &on);
+        assert_eq!(steps.unwrap(), [1, 0, 1]);
+        let apart = difference(&stepped.to_host(), &wide(&needed.to_host()));
+        assert!(apart < 1e-6, "{case:?}: {apart}");
+        let width = models.layout().width();
+        assert!(stepped.to_host()[width..2 * width] == models.to_host()[width..2 * width]);
+        let tally = learner.tally();
+        assert_eq!((tally.local_steps, tally.examples_seen), (4, 8));
+    }
+}
+
 /// Slopes for `count` outputs.
 fn drawn(count: usize, seed: u64) -> Vec<f32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -122,7 +213,7 @@ fn compare_with_plain(case: &Case, longest: usize, tolerance: f64) {
             .collect();
         let on = GradientsOn {
             slopes: Some(&slopes),
-            ..of(examples)
+            ..GradientsOn::of(examples)
         };
         let gradients = learner.gradients_on(&models, &work, &on).unwrap().to_host();
         let (values, width) = (models.to_host(), models.layout().width());
@@ -251,7 +342,7 @@ fn outputs_and_gradients_do_not_depend_on_threads_or_on_what_shares_the_stack() 
             let sgd = sgd(1, 0.0);
             let on = GradientsOn {
                 slopes: Some(&slopes),
-                ..of(&examples)
+                ..GradientsOn::of(&examples)
             };
             let gradients = learner
                 .gradients_on(&models, &work(1, &own, &sgd), &on)
@@ -288,15 +379,17 @@ fn gradients_on_chosen_examples_count_as_steps_once() {
     let chosen = RowExamples::each(ExampleSet::Train, vec![vec![4, 0, 4], vec![]]);
     learner.outputs(&models, &chosen).unwrap();
     assert_eq!(learner.state(), before);
-    let first = learner.gradients_on(&models, &work, &of(&chosen)).unwrap();
+    let first = learner
+        .gradients_on(&models, &work, &GradientsOn::of(&chosen))
+        .unwrap();
     let again = GradientsOn {
         counted: &[true, false],
-        ..of(&chosen)
+        ..GradientsOn::of(&chosen)
     };
     let second = learner.gradients_on(&models, &work, &again).unwrap();
     let aside = GradientsOn {
         aside: true,
-        ..of(&chosen)
+        ..GradientsOn::of(&chosen)
     };
     let third = learner.gradients_on(&models, &work, &aside).unwrap();
     assert!(first.to_host() == second.to_host() && first.to_host() == third.to_host());
@@ -312,7 +405,7 @@ fn gradients_on_chosen_examples_count_as_steps_once() {
     let slopes = [vec![0.0; 3 * CLASSES], vec![]];
     let of_slopes = GradientsOn {
         slopes: Some(&slopes),
-        ..of(&chosen)
+        ..GradientsOn::of(&chosen)
     };
     let none = learner.gradients_on(&models, &work, &of_slopes).unwrap();
     assert!(none.to_host().iter().all(|slope| *slope == 0.0));
@@ -359,7 +452,7 @@ fn examples_that_do_not_fit_are_refused() {
     let slopes = [vec![0.0; CLASSES], vec![0.0; CLASSES - 1]];
     let on = GradientsOn {
         slopes: Some(&slopes),
-        ..of(&chosen)
+        ..GradientsOn::of(&chosen)
     };
     let few = learner.gradients_on(&models, &work(1, &own, &sgd), &on);
     let words = few.unwrap_err().to_string();
@@ -378,6 +471,7 @@ fn over(device: &Device) -> (Vec<Vec<f32>>, String) {
     let learner = case.dealt(case.network(), device, &partition);
     let mut learner = learner.augmented(augment).unwrap();
     let mut models = learner.initial(6, Start::Independent).unwrap();
+    let mut velocity = Stack::zeros(device, models.layout(), 6);
     let (sgd, mut own) = (sgd(4, 0.9), rows(&[Amount::Steps(2); 6]));
     own[4].amount = Amount::Idle;
     let mut found = Vec::new();
@@ -399,13 +493,20 @@ fn over(device: &Device) -> (Vec<Vec<f32>>, String) {
             let outputs = learner.outputs(&models, examples).unwrap();
             let on = GradientsOn {
                 slopes: Some(&outputs),
-                ..of(examples)
+                ..GradientsOn::of(examples)
             };
             let gradients: Stack = learner.gradients_on(&models, &work, &on).unwrap();
             models.add_scaled(&gradients, &[-0.01; 6]).unwrap();
+            let kept = Velocity::Kept(&mut velocity);
+            let again = GradientsOn {
+                counted: &[true; 6],
+                ..on
+            };
+            learner.step_on(&mut models, kept, &work, &again).unwrap();
             found.extend(outputs);
         }
     }
+    found.push(velocity.to_host());
     found.push(models.to_host());
     let tally = learner.tally();
     let state = serde_json::to_string(&learner.state()).unwrap();

@@ -369,6 +369,8 @@ class Round:
         steps: ArrayLike | None = None,
         clients: ArrayLike | None = None,
         layers: Sequence[str] | None = None,
+        batch: Batch | None = None,
+        slopes: ArrayLike | None = None,
         aside: bool = False,
     ) -> None:
         """Trains the models of all clients that take part, as the keys of the configuration say.
@@ -386,6 +388,9 @@ class Round:
                 from client to client begins a new pass through the examples of each.
             layers: the names of the layers that move, as `models.by_layer()` has them; all if absent. The others keep all their bits, and
                 so does their velocity. The key `clip_norm` then limits the norm of the gradient of these layers alone.
+            batch: the examples of one step of each row, in place of the mini-batches of `local`; it counts and has the learning rate as in `gradients`.
+                Rows without examples do not move. It goes with neither `steps` nor `aside`.
+            slopes: the gradient of each row's loss by `round.outputs(models, batch)`, as in `gradients`.
             aside: whether these steps stand apart from the training of the run, as for models that are only tuned to be judged. They take
                 mini-batches of their own, the same at every call, begin a pass through the examples of each client, and are counted
                 nowhere: not in steps, losses, examples or simulated time. Training goes on as without them.

@@ -1,6 +1,6 @@
 //! Examples of rows, as methods in Python see them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meshfold_data::{Examples, Partition};
 use meshfold_engine::{Amount, ExampleSet, Learner, RowExamples, RowWork};
@@ -139,22 +139,44 @@ impl PyBatch {
 
     /// The rows of `rows` on which gradients were taken before.
     pub(super) fn counted(&self, rows: usize) -> Vec<bool> {
-        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = rows.max(rates.len());
-        rates.resize(known, None);
-        rates.iter().map(Option::is_some).collect()
+        let known = self.known();
+        (0..rows)
+            .map(|row| known.get(row).is_some_and(Option::is_some))
+            .collect()
     }
 
-    /// Takes note of gradients with `rates`, `[R]`, that have counted. Each row has the rate that it had the first time.
-    pub(super) fn count(&self, rates: &mut [f32]) {
-        let mut known = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        for (rate, known) in rates
+    /// The learning rates of rows whose next step has the rates `next`, 0 if they idle: those of the first gradients on the batch, or those that
+    /// it was drawn with.
+    pub(super) fn rates(&self, next: Vec<f32>) -> Vec<f32> {
+        let (known, drawn) = (self.known(), self.examples.rates());
+        let rate = |(row, next): (usize, f32)| {
+            let first = known.get(row).copied().flatten();
+            let drawn = || drawn.as_ref().map(|drawn| drawn[row]);
+            match next == 0.0 {
+                true => 0.0,
+                false => first.or_else(drawn).unwrap_or(next),
+            }
+        };
+        next.into_iter().enumerate().map(rate).collect()
+    }
+
+    /// Takes note of gradients with `rates`, `[R]`, that have counted for the rows that made `steps`.
+    pub(super) fn count(&self, rates: &[f32], steps: &[u32]) {
+        let mut known = self.known();
+        let rows = known.len().max(rates.len());
+        known.resize(rows, None);
+        for ((known, rate), _) in known
             .iter_mut()
-            .zip(known.iter_mut())
-            .filter(|(rate, _)| **rate != 0.0)
+            .zip(rates)
+            .zip(steps)
+            .filter(|(_, steps)| **steps > 0)
         {
-            *rate = *known.get_or_insert(*rate);
+            known.get_or_insert(*rate);
         }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Vec<Option<f32>>> {
+        self.rates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One array `[R, B, ..]` of the lists `of`, which have `each` numbers for each example; `nothing` stands where there is none.
@@ -197,11 +219,17 @@ impl PyBatch {
         PyArray1::from_vec(py, all).reshape(self.shape(rows.len()))
     }
 
-    /// The `slopes` of `rows` rows, `[B, T, C]` each, without those where a row has no example.
-    pub(super) fn slopes(&self, slopes: &Bound<'_, PyAny>, rows: usize) -> PyResult<Vec<Vec<f32>>> {
+    /// The `slopes` of `rows` rows, `[B, T, C]` each, without those where a row has no example; errors name `verb`.
+    pub(super) fn slopes(
+        &self,
+        verb: &str,
+        slopes: &Bound<'_, PyAny>,
+        rows: usize,
+    ) -> PyResult<Vec<Vec<f32>>> {
         let arrays = slopes.py().import("meshfold._arrays")?;
         let shape = PyTuple::new(slopes.py(), self.shape(rows))?;
-        let checked = arrays.call_method1("floats", (slopes, "gradients: `slopes`", shape))?;
+        let checked =
+            arrays.call_method1("floats", (slopes, format!("{verb}: `slopes`"), shape))?;
         let checked: PyReadonlyArrayDyn<'_, f32> = checked.extract()?;
         let (all, [positions, outputs]) = (checked.as_slice()?, self.outputs);
         let each = positions * outputs;
@@ -212,7 +240,7 @@ impl PyBatch {
                 let slopes = &all[(row * self.width + place) * each..][..each];
                 if let Some(wrong) = slopes.iter().find(|slope| !slope.is_finite()) {
                     return Err(PyValueError::new_err(format!(
-                        "gradients: `slopes` has {wrong} at [{row}, {place}], needed finite numbers. If the outputs are not finite either, the models \
+                        "{verb}: `slopes` has {wrong} at [{row}, {place}], needed finite numbers. If the outputs are not finite either, the models \
                          have diverged: lower the learning rate, or set `clip_norm`"
                     )));
                 }

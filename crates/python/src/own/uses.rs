@@ -108,7 +108,7 @@ impl Uses {
         let keys: Vec<&str> = local.into_iter().chain(momentum).collect();
         let verb = if keys.len() == 1 { "is" } else { "are" };
         let why = match self.train.is_noted() {
-            true => "gives round.train its `steps`",
+            true => "gives round.train its `steps` or a `batch`",
             false => {
                 "calls round.gradients, which takes the gradient of one mini-batch, and never round.train"
             }

@@ -6,6 +6,7 @@ use crate::blocked::pass::scratch::Scratch;
 use crate::blocked::pass::sink::Sink;
 use crate::error::EngineError;
 use crate::kernels::{HeavyBallUpdate, MomentumKind, norm};
+use crate::network::dropout::Dropout;
 use crate::training::batches::Batches;
 use crate::training::tally::LossSum;
 use crate::training::trained_layers::TrainedLayers;
@@ -19,6 +20,30 @@ pub(crate) struct RowTrainer<'a> {
     pub(crate) sgd: &'a Sgd,
     /// The layers that move; all if absent.
     pub(crate) layers: Option<&'a TrainedLayers>,
+}
+
+/// A step on given examples.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepOn<'a> {
+    pub(crate) terms: GradientTerms<'a>,
+    pub(crate) rate: f32,
+    pub(crate) dropout: Option<&'a Dropout>,
+    /// The gradient of a loss by the outputs, `[B, T, C]`, in place of that of the network's loss.
+    pub(crate) slopes: Option<&'a [f32]>,
+}
+
+/// One step of a row.
+struct RowStep<'a> {
+    weights: &'a mut [f32],
+    velocity: &'a mut [f32],
+    terms: GradientTerms<'a>,
+    rate: f32,
+    /// Whether the velocity begins at zero.
+    fresh: bool,
+    dropout: Option<&'a Dropout>,
+    slopes: Option<&'a [f32]>,
+    /// Whether the examples are read, and what the first layer makes of them is there.
+    begun: bool,
 }
 
 impl RowTrainer<'_> {
@@ -36,70 +61,24 @@ impl RowTrainer<'_> {
     ) -> Result<LossSum, EngineError> {
         let (mut losses, mut fresh) = (LossSum::default(), kept.is_none());
         let mut own = std::mem::take(&mut scratch.velocity);
-        let velocity = match kept {
-            Some(kept) => kept,
-            None if self.sgd.momentum == 0.0 => &mut [],
-            None => {
-                own.resize(weights.len(), 0.0);
-                &mut own[..]
-            }
-        };
-        let adds = terms.correction.is_some() || terms.anchor.is_some();
-        let network = self.gradients.passes.network;
-        let fused =
-            self.layers.is_none() && !network.needs_whole_gradient(self.sgd.clip_norm, adds);
+        let velocity = self.velocity(weights.len(), kept, &mut own);
         let (mut next, mut begun) = (batches.next(&mut scratch.indices), false);
         while let Some(plan) = next {
             let count = scratch.indices.len();
             next = batches.next(&mut scratch.next.0);
-            let (rate, momentum, decay) = (plan.rate, self.sgd.momentum, self.sgd.weight_decay);
-            let kind = MomentumKind::new(fresh, self.sgd.nesterov);
             let dropout = plan.dropout(self.gradients.passes.network);
-            let dropout = dropout.as_ref();
-            let loss = if fused && count <= self.gradients.passes.stages.piece {
-                let whole = BatchPiece {
-                    part: 0..count,
-                    count,
-                    dropout,
-                    slopes: None,
-                    begun,
-                };
-                begun = next.is_some() && self.begins_ahead(scratch);
-                let loss = self.gradients.forward(weights, scratch, &whole);
-                let mut sink = if momentum == 0.0 {
-                    Sink::Plain {
-                        weights,
-                        rate,
-                        decay,
-                    }
-                } else {
-                    Sink::HeavyBall {
-                        weights,
-                        velocity,
-                        rate,
-                        momentum,
-                        decay,
-                        kind,
-                    }
-                };
-                self.gradients
-                    .passes
-                    .backward(scratch, count, &mut sink, dropout, begun);
-                loss
-            } else {
-                let loss = self.gradients.accumulate(weights, scratch, dropout, None)?;
-                self.freeze(&mut scratch.gradient);
-                let step = HeavyBallUpdate {
-                    weights,
-                    velocity,
-                    rate,
-                    momentum,
-                    decay,
-                    kind,
-                };
-                self.apply(step, terms, &scratch.gradient);
-                loss
+            let step = RowStep {
+                weights,
+                velocity,
+                terms,
+                rate: plan.rate,
+                fresh,
+                dropout: dropout.as_ref(),
+                slopes: None,
+                begun,
             };
+            let loss;
+            (loss, begun) = self.step(step, scratch, next.is_some())?;
             fresh = false;
             losses.add(loss / count as f64, count);
             std::mem::swap(&mut scratch.indices, &mut scratch.next.0);
@@ -109,6 +88,129 @@ impl RowTrainer<'_> {
         }
         scratch.velocity = own;
         Ok(losses)
+    }
+
+    /// Takes one step on `scratch.indices`; returns the losses seen.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(crate) fn step_on(
+        &self,
+        weights: &mut [f32],
+        kept: Option<&mut [f32]>,
+        on: StepOn<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<LossSum, EngineError> {
+        let (mut losses, fresh) = (LossSum::default(), kept.is_none());
+        let mut own = std::mem::take(&mut scratch.velocity);
+        let count = scratch.indices.len();
+        let step = RowStep {
+            velocity: self.velocity(weights.len(), kept, &mut own),
+            weights,
+            terms: on.terms,
+            rate: on.rate,
+            fresh,
+            dropout: on.dropout,
+            slopes: on.slopes,
+            begun: false,
+        };
+        let (loss, _) = self.step(step, scratch, false)?;
+        losses.add(loss / count as f64, count);
+        scratch.velocity = own;
+        Ok(losses)
+    }
+
+    /// The velocity of a row of `width` floats: `kept`, or one in `own`; none without momentum.
+    fn velocity<'b>(
+        &self,
+        width: usize,
+        kept: Option<&'b mut [f32]>,
+        own: &'b mut Vec<f32>,
+    ) -> &'b mut [f32] {
+        match kept {
+            Some(kept) => kept,
+            None if self.sgd.momentum == 0.0 => &mut [],
+            None => {
+                own.resize(width, 0.0);
+                own
+            }
+        }
+    }
+
+    /// Takes a step on `scratch.indices`. If there `is_next` a batch, may begin it. Returns the sum of the losses, and whether it has.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    #[inline]
+    fn step(
+        &self,
+        step: RowStep<'_>,
+        scratch: &mut Scratch,
+        is_next: bool,
+    ) -> Result<(f64, bool), EngineError> {
+        let RowStep {
+            weights,
+            velocity,
+            terms,
+            rate,
+            fresh,
+            dropout,
+            slopes,
+            begun,
+        } = step;
+        let passes = &self.gradients.passes;
+        let (count, adds) = (
+            scratch.indices.len(),
+            terms.correction.is_some() || terms.anchor.is_some(),
+        );
+        let (momentum, decay) = (self.sgd.momentum, self.sgd.weight_decay);
+        let kind = MomentumKind::new(fresh, self.sgd.nesterov);
+        let needs_whole = passes
+            .network
+            .needs_whole_gradient(self.sgd.clip_norm, adds);
+        if self.layers.is_some() || needs_whole || count > passes.stages.piece {
+            let loss = self
+                .gradients
+                .accumulate(weights, scratch, dropout, slopes)?;
+            self.freeze(&mut scratch.gradient);
+            let step = HeavyBallUpdate {
+                weights,
+                velocity,
+                rate,
+                momentum,
+                decay,
+                kind,
+            };
+            self.apply(step, terms, &scratch.gradient);
+            return Ok((loss, false));
+        }
+        let whole = BatchPiece {
+            part: 0..count,
+            count,
+            dropout,
+            slopes,
+            begun,
+        };
+        let begins = is_next && self.begins_ahead(scratch);
+        let loss = self.gradients.forward(weights, scratch, &whole);
+        let mut sink = if momentum == 0.0 {
+            Sink::Plain {
+                weights,
+                rate,
+                decay,
+            }
+        } else {
+            Sink::HeavyBall {
+                weights,
+                velocity,
+                rate,
+                momentum,
+                decay,
+                kind,
+            }
+        };
+        passes.backward(scratch, count, &mut sink, dropout, begins);
+        Ok((loss, begins))
     }
 
     /// Reads the examples of the next batch if its first product is to be taken behind this step's update.

@@ -1,9 +1,9 @@
-//! Outputs, and gradients on given examples, of rows on a GPU: the processor computes them, and the rows travel.
+//! Outputs, gradients and steps on given examples, of rows on a GPU: the processor computes them, and the rows travel.
 
 use super::Stacked;
 use crate::backend::Backend;
 use crate::backend::rows::{Rows, downcast_mut};
-use crate::backend::trainer::{GradientRows, Trainer};
+use crate::backend::trainer::{AnchorRows, GradientRows, StepRule, TrainedRows, Trainer};
 use crate::blocked::Blocked;
 use crate::error::EngineError;
 use crate::network::Network;
@@ -72,6 +72,48 @@ impl Stacked {
         let found = TensorData::new(gradients.to_host(), [count, width]);
         let out: &mut GpuRows = downcast_mut("gradients", rows.gradients)?;
         *out.rows() = StackRows::new(Tensor::from_data(found, self.gpu.device()));
+        Ok(losses)
+    }
+
+    /// As [`Trainer::step_on`].
+    pub(super) fn step_by_processor(
+        &mut self,
+        context: Context<'_>,
+        rows: TrainedRows<'_>,
+        seen: &SeenExamples<'_>,
+        step: &StepRule<'_>,
+    ) -> Result<Vec<LossSum>, EngineError> {
+        self.on_processor.beside(context.network)?;
+        let beside = self.on_processor.0.get_mut();
+        let Beside { processor, trainer } = beside.expect("it was opened");
+        let width = context.network.layout().width();
+        let copy = |rows: &dyn Rows| processor.upload(rows.to_host(), width);
+        let mut models = copy(rows.models)?;
+        let velocity = rows.velocity.as_deref().map(copy);
+        let mut velocity = velocity.transpose()?;
+        let correction = rows.correction.map(copy).transpose()?;
+        let anchor = rows
+            .anchor
+            .map(|anchor| Ok((copy(anchor.rows)?, anchor.mu)));
+        let anchor = anchor.transpose()?;
+        let of_host = TrainedRows {
+            models: &mut *models,
+            velocity: velocity.as_deref_mut(),
+            correction: correction.as_deref(),
+            anchor: anchor.as_ref().map(|(rows, mu)| AnchorRows {
+                rows: &**rows,
+                mu: *mu,
+            }),
+        };
+        let losses = trainer.step_on(context, of_host, seen, step)?;
+        let moved = [(Some(rows.models), Some(models)), (rows.velocity, velocity)];
+        for (to, from) in moved {
+            if let Some((to, from)) = to.zip(from) {
+                let found = TensorData::new(from.to_host(), [seen.rows.len(), width]);
+                let to: &mut GpuRows = downcast_mut("train", to)?;
+                *to.rows() = StackRows::new(Tensor::from_data(found, self.gpu.device()));
+            }
+        }
         Ok(losses)
     }
 }

@@ -1,14 +1,15 @@
 //! Forward passes and gradients on mini-batches that are drawn first, or on examples of a method's choice.
 
 use super::Learner;
-use crate::backend::trainer::GradientRows;
+use crate::backend::trainer::{GradientRows, StepRule};
 use crate::blocked::pass::passes::labels_of;
 use crate::error::EngineError;
 use crate::stack::Stack;
 use crate::training::batches::{RowKey, ShardPass};
 use crate::training::context::Context;
-use crate::training::local_work::LocalWork;
+use crate::training::local_work::{LocalWork, Velocity};
 use crate::training::row_examples::{ExampleSet, RowExamples, SeenExamples};
+use crate::training::tally::LossSum;
 use crate::training::work::Amount;
 use meshfold_data::Features;
 
@@ -22,8 +23,23 @@ pub struct GradientsOn<'a> {
     pub slopes: Option<&'a [Vec<f32>]>,
     /// The rows whose losses and examples have counted before, `[R]`, and do not count again; none if empty.
     pub counted: &'a [bool],
+    /// The learning rate of each row's step, `[R]`; if absent, that which mini-batches were drawn with, or that of the next step.
+    pub rates: Option<&'a [f32]>,
     /// Whether nothing counts, as of gradients that are only looked at.
     pub aside: bool,
+}
+
+impl<'a> GradientsOn<'a> {
+    /// Those of the network's loss on `examples`, which count.
+    pub fn of(examples: &'a RowExamples) -> Self {
+        Self {
+            examples,
+            slopes: None,
+            counted: &[],
+            rates: None,
+            aside: false,
+        }
+    }
 }
 
 impl Learner {
@@ -126,42 +142,100 @@ impl Learner {
         work: &LocalWork<'_>,
         on: &GradientsOn<'_>,
     ) -> Result<Stack, EngineError> {
-        let (rows, examples) = (stack.rows(), on.examples);
-        self.check_models(stack)?;
-        stack.expect_per_row("gradients", work.rows.len())?;
-        self.check_work(work)?;
-        self.check_row_examples(rows, examples)?;
+        self.check(stack, work, &[])?;
+        let seen = self.seen_on(stack.rows(), work, on)?;
+        let mut gradients = Stack::zeros(stack.device(), stack.layout(), stack.rows());
+        let of_rows = GradientRows {
+            models: stack.storage(),
+            gradients: gradients.storage_mut(),
+        };
+        let context = self.problem.context();
+        let losses = self
+            .trainer
+            .gradients_on(context, of_rows, &seen, work.sgd)?;
+        self.count_on(work, on, &seen, &losses);
+        Ok(gradients)
+    }
+
+    /// One local step of every row on given examples, in place of one on its next mini-batch: as [`Learner::train`] makes it, along the
+    /// gradient that [`Learner::gradients_on`] takes. Returns the steps of each row.
+    ///
+    /// # Errors
+    /// As [`Learner::gradients_on`].
+    pub fn step_on(
+        &mut self,
+        stack: &mut Stack,
+        velocity: Velocity<'_>,
+        work: &LocalWork<'_>,
+        on: &GradientsOn<'_>,
+    ) -> Result<Vec<u32>, EngineError> {
+        let others = [work.correction, work.anchor.map(|anchor| anchor.models)];
+        self.check(stack, work, &others)?;
+        if let Velocity::Kept(kept) = &velocity {
+            self.check(stack, work, &[Some(kept)])?;
+        }
+        let seen = self.seen_on(stack.rows(), work, on)?;
+        let rates = match on
+            .rates
+            .map(<[f32]>::to_vec)
+            .or_else(|| on.examples.rates())
+        {
+            Some(rates) => rates,
+            None => self.rates(work)?,
+        };
+        let rule = StepRule {
+            sgd: work.sgd,
+            rates: &rates,
+            layers: work.layers,
+        };
+        let (context, rows) = (self.problem.context(), work.rows_of(stack, velocity));
+        let losses = self.trainer.step_on(context, rows, &seen, &rule)?;
+        self.count_on(work, on, &seen, &losses);
+        let steps = seen.rows.iter().map(|list| u32::from(!list.is_empty()));
+        Ok(steps.collect())
+    }
+
+    /// What trainers are given of `on` for `rows` rows, of which those that idle see nothing.
+    fn seen_on<'a>(
+        &mut self,
+        rows: usize,
+        work: &LocalWork<'_>,
+        on: &GradientsOn<'a>,
+    ) -> Result<SeenExamples<'a>, EngineError> {
+        self.check_row_examples(rows, on.examples)?;
         self.check_slopes(rows, on)?;
         self.forget_batches();
-        let context = self.problem.context();
-        let mut seen = self.seen(rows, examples, on.slopes);
+        let mut seen = self.seen(rows, on.examples, on.slopes);
         for (list, work) in seen.rows.iter_mut().zip(work.rows) {
             if work.amount == Amount::Idle {
                 *list = &[];
             }
         }
-        let mut gradients = Stack::zeros(stack.device(), stack.layout(), rows);
-        let of_rows = GradientRows {
-            models: stack.storage(),
-            gradients: gradients.storage_mut(),
-        };
-        let losses = self
-            .trainer
-            .gradients_on(context, of_rows, &seen, work.sgd)?;
+        Ok(seen)
+    }
+
+    /// Counts the steps of the rows that have `seen` examples, and their `losses`.
+    fn count_on(
+        &mut self,
+        work: &LocalWork<'_>,
+        on: &GradientsOn<'_>,
+        seen: &SeenExamples<'_>,
+        losses: &[LossSum],
+    ) {
+        let rows = seen.rows.len();
         let moves = |row: &usize| !on.aside && !seen.rows[*row].is_empty();
         let moved: Vec<usize> = (0..rows).filter(moves).collect();
         self.local_steps += moved.len() as u64;
         let has_counted = |row: &usize| on.counted.get(*row).copied().unwrap_or(false);
-        let is_chosen = examples.steps().is_none();
+        let is_chosen = on.examples.steps().is_none();
         for row in moved.into_iter().filter(|row| !has_counted(row)) {
-            self.examples_seen += examples.of_row(row).len() as u64;
+            self.examples_seen += seen.rows[row].len() as u64;
             let states = self.call(rows).states;
             states.tallies[row].add(losses[row], work.round);
             if is_chosen {
                 states.passes[row].count_step(work.round as u64 - 1);
             }
         }
-        Ok(gradients)
     }
 
     /// What trainers are given of `examples`.

@@ -1,7 +1,7 @@
 //! Examples, what models make of them, gradients and scores.
 
 use meshfold_algorithms::velocity::{DecayedGradients, decayed_gradients, decayed_gradients_on};
-use meshfold_engine::{ExampleSet, GradientsOn, RowExamples, RowWork, Split};
+use meshfold_engine::{Amount, ExampleSet, GradientsOn, RowExamples, RowWork, Split};
 use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -85,6 +85,42 @@ fn chosen(indices: &Bound<'_, PyAny>, count: usize) -> PyResult<Chosen> {
         lists,
         places: has_gaps.then_some((places, width)),
     })
+}
+
+impl PyRound {
+    /// The batch that `verb` was given, if it was, for `rows` rows.
+    pub(super) fn batch_of<'a>(
+        &self,
+        verb: &str,
+        rows: usize,
+        batch: Option<&'a Bound<'_, PyAny>>,
+    ) -> PyResult<Option<&'a PyBatch>> {
+        let Some(batch) = batch else {
+            return Ok(None);
+        };
+        let batch = PyBatch::argument(batch, verb, self.number)?.get();
+        batch.expect_rows(verb, rows)?;
+        Ok(Some(batch))
+    }
+
+    /// What `verb` asks of `rows` rows, whose clients `batch` or `clients` name.
+    pub(super) fn request(
+        &self,
+        verb: &str,
+        rows: usize,
+        batch: Option<&PyBatch>,
+        clients: Option<&Bound<'_, PyAny>>,
+        steps: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<RowRequest> {
+        let of_batch = batch.and_then(|batch| batch.clients.clone());
+        match (of_batch, clients) {
+            (Some(_), Some(_)) => Err(PyValueError::new_err(format!(
+                "{verb}: found `clients` with a batch that says whose rows these are, needed one of them"
+            ))),
+            (Some(clients), None) => Ok(RowRequest::of_clients(Some(clients))),
+            (None, clients) => RowRequest::read(verb, rows, self.setting.clients, clients, steps),
+        }
+    }
 }
 
 #[pymethods]
@@ -237,23 +273,8 @@ impl PyRound {
         let models = models.try_borrow()?;
         let models = models.stack()?;
         let count = models.rows();
-        let batch = batch.map(|batch| PyBatch::argument(batch, "gradients", self.number));
-        let batch = batch.transpose()?.map(Bound::get);
-        if let Some(batch) = batch {
-            batch.expect_rows("gradients", count)?;
-        }
-        let own_clients = batch.and_then(|batch| batch.clients.clone());
-        let request = match (own_clients, clients) {
-            (Some(_), Some(_)) => {
-                return Err(PyValueError::new_err(
-                    "gradients: found `clients` with a batch that says whose rows these are, needed one of them",
-                ));
-            }
-            (Some(clients), None) => RowRequest::of_clients(Some(clients)),
-            (None, clients) => {
-                RowRequest::read("gradients", count, self.setting.clients, clients, None)?
-            }
-        };
+        let batch = self.batch_of("gradients", count, batch)?;
+        let request = self.request("gradients", count, batch, clients, None)?;
         let request = request.only("gradients", count, rows)?;
         let wrong = match (batch, same_batches, slopes) {
             (Some(_), true, _) => {
@@ -271,7 +292,7 @@ impl PyRound {
             return Err(PyValueError::new_err(format!("gradients: {wrong}")));
         }
         let slopes = batch.zip(slopes);
-        let slopes = slopes.map(|(batch, slopes)| batch.slopes(slopes, count));
+        let slopes = slopes.map(|(batch, slopes)| batch.slopes("gradients", slopes, count));
         let slopes = slopes.transpose()?;
         self.uses.gradients.note();
         let number = self.number;
@@ -296,16 +317,24 @@ impl PyRound {
                     if !aside {
                         batch.note_uses(&rows, round.learner.partition(), lent.uses);
                     }
-                    let counted = batch.counted(rows.len());
+                    let work = round.work(&rows, training);
+                    let rates = round.learner.rates(&work).map_err(engine)?;
+                    let (rates, counted) = (batch.rates(rates), batch.counted(count));
                     let on = GradientsOn {
-                        examples: &batch.examples,
                         slopes: slopes.as_deref(),
                         counted: &counted,
+                        rates: Some(&rates),
                         aside,
+                        ..GradientsOn::of(&batch.examples)
                     };
-                    let mut taken = decayed_gradients_on(models, round, &rows, training, &on);
-                    if let (Ok(taken), false) = (&mut taken, aside) {
-                        batch.count(&mut taken.rates);
+                    let taken = decayed_gradients_on(models, round, &rows, training, &on);
+                    if let (Ok(taken), false) = (&taken, aside) {
+                        let moves = |(row, work): (usize, &RowWork)| {
+                            let sees = !batch.examples.of_row(row).is_empty();
+                            u32::from(sees && work.amount != Amount::Idle)
+                        };
+                        let moved: Vec<u32> = rows.iter().enumerate().map(moves).collect();
+                        batch.count(&taken.rates, &moved);
                     }
                     taken
                 }
