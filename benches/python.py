@@ -1,6 +1,7 @@
 """How fast methods and models of Python are beside the built-in ones, in one process, in turns.
 
     python benches/python.py methods        # D-SGD in Python beside `dsgd`, on W1 and W2: about two minutes
+    python benches/python.py losses         # the same with its loss in Python, on W1 and W2: about four minutes
     python benches/python.py models         # an MLP of PyTorch and JAX beside `mlp`: about two minutes
     python benches/python.py metrics        # the table of 1,000 finished runs of 100 evaluations each: a minute
 
@@ -18,6 +19,7 @@ import tempfile
 import time
 
 import meshfold as mf
+import numpy as np
 
 
 class Dsgd(mf.Method):
@@ -25,6 +27,36 @@ class Dsgd(mf.Method):
         round.train(models)
         round.send(models)
         models.mix(round.mixing)
+
+
+class OwnLoss(mf.Method):
+    """D-SGD whose cross-entropy is computed here: steps along slopes."""
+
+    def round(self, models, round):
+        for _ in range(round.local_steps.max()):
+            self.step(models, round, round.batch())
+        round.send(models)
+        models.mix(round.mixing)
+
+    def slopes(self, models, round, batch):
+        outputs = round.outputs(models, batch)
+        slopes = np.exp(outputs - outputs.max(axis=2, keepdims=True))
+        slopes /= slopes.sum(axis=2, keepdims=True)
+        rows, places = np.nonzero(batch.labels >= 0)
+        slopes[rows, places, batch.labels[rows, places]] -= 1
+        slopes /= np.maximum(batch.sizes, 1).astype(np.float32)[:, None, None]
+        return slopes
+
+    def step(self, models, round, batch):
+        round.train(models, batch=batch, slopes=self.slopes(models, round, batch))
+
+
+class OwnGradients(OwnLoss):
+    """The same by gradients, which the method goes along itself."""
+
+    def step(self, models, round, batch):
+        gradients, rates = round.gradients(models, batch=batch, slopes=self.slopes(models, round, batch))
+        models.add_scaled(gradients, -rates)
 
 
 class Jax:
@@ -110,9 +142,19 @@ def show(title, speeds):
 
 
 def methods(repeat, rounds):
+    of_methods({"the same in Python": "dsgd"}, repeat, rounds)
+
+
+def losses(repeat, rounds):
+    own = {"its loss in Python, `round.train`": "own_loss", "its loss in Python, `round.gradients`": "own_gradients"}
+    of_methods({"the same in Python": "dsgd", **own}, repeat, rounds)
+
+
+def of_methods(named, repeat, rounds):
     for name, case, usual in (("W1", w1, 300), ("W2", w2, 20)):
         training, experiment = case(rounds or usual)
-        algorithms = {"`dsgd`, built in": {"dsgd": training}, "the same in Python": {"own": {"name": "dsgd", **training}}}
+        own = {way: {"own": {"name": method, **training}} for way, method in named.items()}
+        algorithms = {"`dsgd`, built in": {"dsgd": training}, **own}
         ways = {way: (training, {**experiment, "algorithm": algorithm}) for way, algorithm in algorithms.items()}
         show(name, in_turns(ways, repeat))
 
@@ -155,11 +197,11 @@ def metrics(repeat, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("methods", "models", "metrics"))
+    parser.add_argument("what", choices=("methods", "losses", "models", "metrics"))
     parser.add_argument("--repeat", type=int, default=5, help="turns that count")
     parser.add_argument("--rounds", type=int, help="rounds of each run")
     given = parser.parse_args()
-    {"methods": methods, "models": models, "metrics": metrics}[given.what](given.repeat, given.rounds)
+    {"methods": methods, "losses": losses, "models": models, "metrics": metrics}[given.what](given.repeat, given.rounds)
 
 
 if __name__ == "__main__":
