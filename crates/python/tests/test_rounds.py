@@ -280,7 +280,7 @@ def test_a_key_for_steps_that_is_not_used_is_told(experiment: Experiment) -> Non
     try:
         told = warned(with_algorithm(experiment, "acting", local={"steps": 5}, momentum=0.5))
         unused, idle = told
-        assert unused == "algorithm.own.local is not used: the method `acting` gives round.train its `steps`"
+        assert unused == "algorithm.own.local is not used: the method `acting` gives round.train its `steps` or a `batch`"
         assert idle.startswith("algorithm.own.momentum has no effect: the method `acting` begins it anew in each call of round.train")
         kept = warned(with_algorithm(experiment, "acting", local={"steps": 5}, momentum=0.5, nesterov=True))
         assert kept == [unused], "the step is larger"

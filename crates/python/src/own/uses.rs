@@ -227,10 +227,7 @@ impl Uses {
             return None;
         }
         let (does, to) = match (self.links.is_noted(), self.server.is_noted()) {
-            (true, _) => (
-                "uses round.mixing, round.edges or outputs of other models",
-                "",
-            ),
+            (true, _) => ("uses round.mixing or round.edges", ""),
             (false, true) => ("has a server", ", to=\"server\""),
             (false, false) if self.mixed.is_noted() => ("mixes models", ""),
             (false, false) if self.other_outputs.is_noted() => (
