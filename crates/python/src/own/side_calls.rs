@@ -64,30 +64,3 @@ impl SideCalls {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rows(clients: &[u32]) -> Vec<RowWork> {
-        let row = |client: &u32| RowWork {
-            client: *client,
-            amount: Amount::Steps(1),
-        };
-        clients.iter().map(row).collect()
-    }
-
-    #[test]
-    fn the_calls_of_a_round_are_told_by_their_rows() {
-        let calls = SideCalls::default();
-        calls.note(2, "round.train", &rows(&[4, 3]));
-        calls.note(2, "round.train", &rows(&[4, 3]));
-        calls.note(3, "round.gradients", &rows(&[5]));
-        let told = calls.of(2, 1).unwrap();
-        assert_eq!(
-            told,
-            "row 1 of a stack other than `models`, given to round.train of client 3's examples,"
-        );
-        assert_eq!((calls.of(2, 2), calls.of(1, 0)), (None, None));
-    }
-}
