@@ -1,22 +1,24 @@
 //! The trainer of rows that are dealt over ranks: each rank trains and judges its own rows.
 
+mod dealt_examples;
+mod moved_rows;
+
 use super::losses_on_devices::LossesOnDevices;
 use super::placement::Placement;
-use super::rows::{PlacedRows, RankedRows};
+use super::rows::RankedRows;
 use super::tally_words::{WORDS, of_words, words};
 use super::world::World;
 use crate::backend::rows::{Rows, downcast, downcast_mut};
-use crate::backend::trainer::{AnchorRows, GradientRows, StepRule, TrainedRows, Trainer};
+use crate::backend::trainer::{GradientRows, StepRule, TrainedRows, Trainer};
 use crate::error::EngineError;
-use crate::network::dropout::Dropout;
 use crate::training::batches::{RowKey, ShardPass};
 use crate::training::context::{Context, RowStates};
-use crate::training::row_examples::{ExampleSet, SeenExamples};
+use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
 use crate::training::tally::{DeviceLosses, LossSum, RowTally};
 use crate::training::work::{Amount, RowWork, Sgd, Tasks};
 use meshfold_data::Partition;
-use std::borrow::Cow;
+use moved_rows::MovedRows;
 use std::sync::{Arc, OnceLock};
 
 /// Trains the rows of this rank with a trainer of its device. A rank has the examples of its own clients only. A row
@@ -247,83 +249,6 @@ impl RankedTrainer {
     }
 }
 
-/// The rows of a call that trains, where their examples are.
-struct MovedRows<'a> {
-    models: &'a mut RankedRows,
-    velocity: Option<&'a mut RankedRows>,
-    correction: Option<PlacedRows<'a>>,
-    anchor: Option<(PlacedRows<'a>, f32)>,
-}
-
-impl<'a> MovedRows<'a> {
-    /// Moves the rows of a call to `placement`.
-    ///
-    /// # Errors
-    /// [`EngineError::OtherDevice`] if they are of another kind of device.
-    fn to(
-        placement: &Arc<Placement>,
-        models: &'a mut RankedRows,
-        velocity: Option<&'a mut dyn Rows>,
-        correction: Option<&'a dyn Rows>,
-        anchor: Option<AnchorRows<'a>>,
-    ) -> Result<Self, EngineError> {
-        models.move_to(placement);
-        let velocity = match velocity {
-            Some(kept) => {
-                let kept: &mut RankedRows = downcast_mut("train", kept)?;
-                kept.move_to(placement);
-                Some(kept)
-            }
-            None => None,
-        };
-        let of_ranks = |rows| downcast::<RankedRows>("train", rows).map(|rows| rows.at(placement));
-        let anchor = anchor.map(|anchor| Ok((of_ranks(anchor.rows)?, anchor.mu)));
-        Ok(Self {
-            models,
-            velocity,
-            correction: correction.map(of_ranks).transpose()?,
-            anchor: anchor.transpose()?,
-        })
-    }
-
-    /// Those of this rank.
-    fn own(&mut self) -> TrainedRows<'_> {
-        TrainedRows {
-            models: self.models.own_mut() as &mut dyn Rows,
-            velocity: self
-                .velocity
-                .as_mut()
-                .map(|kept| kept.own_mut() as &mut dyn Rows),
-            correction: self.correction.as_ref().map(|rows| rows.own() as &dyn Rows),
-            anchor: self.anchor.as_ref().map(|(rows, mu)| AnchorRows {
-                rows: rows.own(),
-                mu: *mu,
-            }),
-        }
-    }
-}
-
-/// What this rank's rows see.
-struct DealtExamples<'a> {
-    placement: Arc<Placement>,
-    set: ExampleSet,
-    /// The examples of its rows, training examples by their places among those that the rank holds.
-    lists: Vec<Cow<'a, [u32]>>,
-    dropout: Vec<Option<Dropout>>,
-    slopes: Option<Vec<&'a [f32]>>,
-}
-
-impl DealtExamples<'_> {
-    fn seen(&self) -> SeenExamples<'_> {
-        SeenExamples {
-            set: self.set,
-            rows: self.lists.iter().map(|list| &**list).collect(),
-            dropout: self.dropout.clone(),
-            slopes: self.slopes.clone(),
-        }
-    }
-}
-
 impl RankedTrainer {
     /// The losses of all rows, given those of this rank's.
     fn losses_of_all(&self, placement: &Placement, own: &[LossSum]) -> Vec<LossSum> {
@@ -337,63 +262,6 @@ impl RankedTrainer {
             examples,
         };
         all.map(losses).collect()
-    }
-
-    /// Deals examples of rows to the ranks: a row goes to the rank that holds its training examples, the others stay.
-    ///
-    /// # Errors
-    /// [`EngineError::Setting`] if a row is to see training examples of two ranks, or of nobody.
-    fn dealt<'a>(
-        &self,
-        placement: &Arc<Placement>,
-        context: &Context<'_>,
-        seen: &SeenExamples<'a>,
-    ) -> Result<DealtExamples<'a>, EngineError> {
-        let rank = self.world.rank();
-        let mut dealt = DealtExamples {
-            placement: placement.clone(),
-            set: seen.set,
-            lists: Vec::new(),
-            dropout: Vec::new(),
-            slopes: None,
-        };
-        if seen.set == ExampleSet::Train {
-            let homes = self.world.placement(self.held.clients());
-            let all = context.partition;
-            let ranks = self.ranks_of_examples.get_or_init(|| {
-                all.per_example(u32::MAX, |client| homes.owner(client as u32) as u32)
-            });
-            let of_example = |index: &u32| ranks[*index as usize % ranks.len()];
-            let mut owners = Vec::with_capacity(seen.rows.len());
-            for (row, list) in (0u32..).zip(&seen.rows) {
-                let home = list.first().map_or(placement.owner(row) as u32, of_example);
-                if home == u32::MAX || list.iter().any(|index| of_example(index) != home) {
-                    return Err(EngineError::Setting {
-                        what: "training examples of a row over several ranks",
-                        found: format!("examples of row {row} that several ranks or none hold"),
-                        needed: "those of one client",
-                    });
-                }
-                owners.push(home);
-            }
-            dealt.placement = Arc::new(Placement::new(owners, self.world.ranks.count()));
-        }
-        let own = dealt.placement.of(rank);
-        let place = |index: &u32| {
-            let (example, variant) = (*index % self.examples, *index / self.examples);
-            let place = self.own.binary_search(&example);
-            let place = place.expect("this rank holds the examples of its clients") as u32;
-            place + variant * self.own.len() as u32
-        };
-        let list = |row: &u32| match seen.set {
-            ExampleSet::Train => Cow::from_iter(seen.rows[*row as usize].iter().map(place)),
-            ExampleSet::Validation | ExampleSet::Test => Cow::from(seen.rows[*row as usize]),
-        };
-        dealt.lists = own.iter().map(list).collect();
-        dealt.dropout = dealt.placement.pick(&seen.dropout, rank);
-        let slopes = seen.slopes.as_ref();
-        dealt.slopes = slopes.map(|slopes| dealt.placement.pick(slopes, rank));
-        Ok(dealt)
     }
 }
 
