@@ -119,8 +119,9 @@ pub fn decayed_gradients_on(
     let mut rates = round.learner.rates(&work)?;
     let given = on.rates.map(<[f32]>::to_vec);
     let given = given.or_else(|| on.examples.rates());
-    for (rate, given) in rates.iter_mut().zip(given.into_iter().flatten()) {
-        *rate = if *rate == 0.0 { 0.0 } else { given };
+    let given = given.into_iter().flatten();
+    for ((rate, given), row) in rates.iter_mut().zip(given).zip(&rows) {
+        *rate = if is_idle(row) { 0.0 } else { given };
     }
     let mut gradients = round.learner.gradients_on(models, &work, on)?;
     decay(&mut gradients, models, &rows, training)?;

@@ -389,6 +389,23 @@ def test_the_learning_rate_of_chosen_examples_is_that_of_their_first_step(experi
     assert log[-1]["local_steps"] == 90 and log[-1]["examples_seen"] == 90
 
 
+@pytest.mark.parametrize("trains", [False, True])
+def test_a_batch_has_its_own_rate_where_the_next_one_is_zero(experiment: Experiment, trains: bool) -> None:
+    def last(models: mf.Stack, round: mf.Round) -> None:
+        before = models.numpy().copy()
+        batch = round.batch()
+        assert (round.learning_rates == 0).all()
+        if trains:
+            round.train(models, batch=batch)
+        else:
+            gradients, rates = round.gradients(models, batch=batch)
+            assert (rates > 0).all()
+            models.add_scaled(gradients, -rates)
+        assert (models.numpy() != before).any(axis=1).all()
+
+    act(experiment, last, keys={"learning_rate": {"cosine": {"initial": 0.1, "last": 0.0, "length": 1, "per": "step"}}})
+
+
 def test_gradients_aside_count_nowhere(experiment: Experiment) -> None:
     def plain(models: mf.Stack, round: mf.Round) -> None:
         gradients, rates = round.gradients(models)

@@ -145,17 +145,14 @@ impl PyBatch {
             .collect()
     }
 
-    /// The learning rates of rows whose next step has the rates `next`, 0 if they idle: those of the first gradients on the batch, or those that
-    /// it was drawn with.
+    /// The learning rates of rows whose next step has the rates `next`: those of the first gradients on the batch, or those that it was drawn
+    /// with.
     pub(super) fn rates(&self, next: Vec<f32>) -> Vec<f32> {
         let (known, drawn) = (self.known(), self.examples.rates());
         let rate = |(row, next): (usize, f32)| {
             let first = known.get(row).copied().flatten();
             let drawn = || drawn.as_ref().map(|drawn| drawn[row]);
-            match next == 0.0 {
-                true => 0.0,
-                false => first.or_else(drawn).unwrap_or(next),
-            }
+            first.or_else(drawn).unwrap_or(next)
         };
         next.into_iter().enumerate().map(rate).collect()
     }
