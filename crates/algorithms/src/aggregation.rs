@@ -87,13 +87,14 @@ pub fn messages_to(others: usize, most: Option<usize>, include_self: bool) -> f6
     (drawn * others) as f64 / candidates.max(1) as f64
 }
 
-/// `w <- W w`, or with `aggregation` the mean over some neighbours; counts the messages.
+/// `w <- W w`, or with `aggregation` the mean over some neighbours; shows the models and counts the messages.
 pub fn exchange(
     models: &mut Stack,
     round: &mut Round<'_>,
     aggregation: Option<PartialAggregation>,
     setting: &Setting,
 ) -> Result<(), AlgorithmError> {
+    round.show(models);
     let Some(aggregation) = aggregation else {
         return round.mix(models, setting.model_bytes());
     };

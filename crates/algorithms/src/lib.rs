@@ -17,6 +17,7 @@ pub mod participation;
 pub mod presence;
 pub mod quantise;
 mod round;
+mod sent_models;
 pub mod servers;
 mod stragglers;
 mod traffic;
@@ -40,6 +41,7 @@ pub use own_figures::{OwnFigure, OwnFigures};
 pub use participation::{Participation, Weighting};
 pub use quantise::{Aggregate, Quantise};
 pub use round::{Algorithm, Forecast, Round, Setting, messages_over};
+pub use sent_models::SentModels;
 pub use servers::{Assign, PerServer, Servers};
 pub use stragglers::{
     Completion, PartialWork, Policy, StragglerContext, Stragglers, VisitWork, Work, steps_in_time,

@@ -102,6 +102,8 @@ pub struct Profile<'a> {
     pub iterate_weighting: IterateWeighting,
     /// Whether local steps add a correction or a pull to their gradients, which takes memory for these.
     pub adds_to_gradients: bool,
+    /// Whether each client sends a model to its neighbours that the method [shows](crate::Round::show).
+    pub shows_models: bool,
 }
 
 impl<'a> Profile<'a> {
@@ -125,6 +127,7 @@ impl<'a> Profile<'a> {
             counts_itself: false,
             iterate_weighting: IterateWeighting::LearningRate,
             adds_to_gradients: false,
+            shows_models: true,
         }
     }
 
@@ -132,6 +135,7 @@ impl<'a> Profile<'a> {
     pub fn without_overlay() -> Self {
         Self {
             overlay: OverlayUse::Refused,
+            shows_models: false,
             ..Self::gossip()
         }
     }
@@ -144,6 +148,7 @@ impl<'a> Profile<'a> {
             servers: ServerNodes::One,
             stragglers: StragglerUnit::Participants,
             momentum_begins_anew: true,
+            shows_models: false,
             ..Self::gossip()
         }
     }

@@ -3,6 +3,7 @@
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::own_figures::{OwnFigure, OwnFigures};
+use crate::sent_models::SentModels;
 use crate::stragglers::{Completion, Policy, StragglerContext, VisitWork, Work};
 use crate::traffic::{Message, Traffic};
 use crate::training::Training;
@@ -93,6 +94,8 @@ pub struct Round<'a> {
     pub traffic: &'a mut Traffic,
     /// What the method [records](Round::record) of the round.
     pub figures: &'a mut OwnFigures,
+    /// Where the method [shows](Round::show) the models that clients send.
+    pub sent: &'a mut SentModels,
 }
 
 impl Round<'_> {
@@ -126,7 +129,22 @@ impl Round<'_> {
             times_steps: self.times_steps,
             traffic: &mut *self.traffic,
             figures: &mut *self.figures,
+            sent: &mut *self.sent,
         }
+    }
+
+    /// Shows `models`, `[N, P]`, as those that clients send to their neighbours in this round. Without anybody who asks for them, which
+    /// [`Round::is_to_show`] tells, nothing happens. Of several stacks that a round shows the first counts. A method that calls this says so
+    /// by [`Profile::shows_models`](crate::Profile::shows_models).
+    pub fn show(&mut self, models: &Stack) {
+        if self.is_to_show() {
+            self.sent.keep(models.duplicate());
+        }
+    }
+
+    /// Whether somebody asks for the models that clients send in this round, and has none yet.
+    pub fn is_to_show(&self) -> bool {
+        self.sent.are_missing(self.is_recorded)
     }
 
     /// Notes a figure of the method's own: a number for the round, or one for each row of the models, `[R]`. If the models are judged

@@ -30,6 +30,9 @@ pub(crate) fn view_column(name: &str, loss: Loss) -> Column {
         ("fine_tuned_loss", _) => {
             format!("{} on the client's local test set after fine-tuning.", loss.mean())
         }
+        ("membership_accuracy" | "membership_auc" | "membership_tpr", _) => {
+            format!("{} of an attacker who has the client's model.", attack_about(name))
+        }
         ("local_test_examples", _) => "Examples of the client's local test set.".to_owned(),
         (_, Some(label)) => format!("Accuracy on the test examples of label {label}."),
         (name, None) => match name.strip_prefix(OWN) {
@@ -38,6 +41,15 @@ pub(crate) fn view_column(name: &str, loss: Loss) -> Column {
         },
     };
     Column::number(name, &about)
+}
+
+/// What a figure of attackers is.
+fn attack_about(name: &str) -> &'static str {
+    match name {
+        "membership_accuracy" => "Share of right guesses, as many members as non-members,",
+        "membership_auc" => "Area under the ROC curve",
+        _ => "True-positive rate at a false-positive rate of at most 1 %",
+    }
 }
 
 /// How far the run of a row came.
@@ -193,6 +205,15 @@ fn about(figure: &str) -> &'static str {
         }
         "fine_tuned_accuracy" => {
             "Accuracy of each client's fine-tuned model on the client's local test set, over the clients"
+        }
+        "membership_accuracy" => {
+            "Share of right guesses, as many members as non-members, of attackers who have the clients' models, over the clients"
+        }
+        "membership_auc" => {
+            "Area under the ROC curve of attackers who have the clients' models, over the clients"
+        }
+        "membership_tpr" => {
+            "True-positive rate at a false-positive rate of at most 1 % of attackers who have the clients' models, over the clients"
         }
         "own_labels_accuracy" => {
             "Accuracy on the test examples of the labels that each client holds, over the clients"

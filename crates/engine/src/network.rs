@@ -254,6 +254,11 @@ impl Network {
         dense && self.precision == Precision::Bf16
     }
 
+    /// Whether its outputs are logits, whose softmax are the probabilities of the classes.
+    pub fn is_classifier(&self) -> bool {
+        matches!(self.loss, Loss::CrossEntropy | Loss::Sigmoid)
+    }
+
     /// Whether it can read examples of `input`. As many numbers in another shape will do, unless a convolution reads
     /// them.
     pub(crate) fn reads(&self, input: Input) -> bool {

@@ -19,6 +19,7 @@ pub(crate) mod fine_tune;
 pub(crate) mod id;
 pub(crate) mod initial_models;
 pub(crate) mod label;
+pub(crate) mod membership;
 pub(crate) mod mistakes;
 mod overrides;
 pub(crate) mod own;

@@ -2,14 +2,17 @@
 
 mod bound_measurements;
 pub(crate) mod checkpoint;
+pub(crate) mod client_rows;
 pub(crate) mod client_views;
 pub(crate) mod digests;
 pub(crate) mod ending;
 pub(crate) mod environment;
 mod evaluation;
 mod first_models;
+mod inferred_membership;
 pub(crate) mod journal;
 pub(crate) mod local_tests;
+mod membership;
 pub(crate) mod observer;
 mod other_examples;
 pub(crate) mod ranks;

@@ -111,6 +111,7 @@ impl D2State {
     /// What is mixed are the differences of all rows from one of them: weights such as 1/3 do not quite sum to one in single precision, which
     /// is an error of 1e-8 of what is mixed, and always in the same direction.
     fn disagreement(&self, models: &Stack, round: &mut Round<'_>) -> Result<Stack, AlgorithmError> {
+        round.show(models);
         // That of a client that takes part: others may have stayed far behind.
         let first = round.alive.iter().position(|alive| *alive).unwrap_or(0);
         let mut ahead = models.gather(&vec![first as u32; models.rows()])?;

@@ -64,6 +64,7 @@ impl Algorithm for DCliquesState {
             sgd: &self.training.sgd,
         };
         self.velocity.step(models, &mut gradients, &step)?; // line 5; (4), (5)
+        round.show(models);
         round.mix(models, self.setting.model_bytes())?; // line 6
         Ok(())
     }

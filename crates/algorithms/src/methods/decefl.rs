@@ -60,6 +60,7 @@ impl Algorithm for DeceflState {
         let steps = round.learner.train(&mut local, Velocity::Fresh, &work)?; // SI Algorithm 1, line 4
         round.count_steps(&rows, &steps);
         local.add_scaled(models, &vec![-1.0; models.rows()])?; // w_k^local − w_k
+        round.show(models);
         round.mix(models, self.model_bytes)?; // line 6
         models.add_scaled(&local, &self.step_sizes)?; // line 7
         Ok(())

@@ -149,6 +149,7 @@ macro_rules! method_spec {
                     mixes_by_weights: self.aggregation.is_none(),
                     averages_by: Some("aggregation"),
                     momentum_begins_anew: true,
+                    shows_models: self.quantise.is_none(), // else differences are sent
                     ..Profile::gossip()
                 }
             }

@@ -131,6 +131,7 @@ impl MethodSpec for Dfedrw {
             mixes_by_weights: false,
             momentum_begins_anew: true,
             counts_itself: true, // visits
+            shows_models: false, // they go from hop to hop
             ..Profile::gossip()
         }
     }

@@ -63,6 +63,7 @@ impl Algorithm for GradientTrackingState {
         }
         let descent = self.descent(&rates, &rows);
         models.add_scaled(self.kept[0].or_zeros(models), &descent)?;
+        round.show(models);
         round.mix(models, bytes)?; // w^{t+1}
         self.follow(models, round, &rows)?;
         round.mix(self.kept[0].or_zeros(models), bytes)?; // y^{t+1}

@@ -56,6 +56,7 @@ impl Algorithm for OnePeerState {
         round
             .traffic
             .messages(pairs.into_iter().map(message).collect());
+        round.show(models);
         let matrix = MixingMatrix::from_rows(self.setting.clients, halves)?;
         models.mix(&Mixing::new(&matrix))?; // (6)
         Ok(())
@@ -72,7 +73,10 @@ impl Algorithm for OnePeerState {
 
 impl MethodSpec for OnePeer {
     fn profile(&self) -> Profile<'_> {
-        Profile::without_overlay()
+        Profile {
+            shows_models: true,
+            ..Profile::without_overlay()
+        }
     }
 
     usual!(training, steps_per_round);

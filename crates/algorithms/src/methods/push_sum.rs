@@ -47,6 +47,7 @@ impl Algorithm for PushSumState {
             .map(|weight| (*weight - 1.0) as f32)
             .collect();
         models.add_scaled(&before, &less)?; // x − η g = ω z − η g
+        self.show(models, round)?;
         let matrix = column_stochastic(round.overlay());
         round.exchange_models(self.setting.model_bytes());
         models.mix(&Mixing::new(&matrix))?; // line 5
@@ -72,6 +73,19 @@ impl Algorithm for PushSumState {
         if name == "weights" {
             self.weights = numbers;
         }
+    }
+}
+
+impl PushSumState {
+    /// Shows `x / ω`, which receivers know of `models`, the `x` that clients send with their `ω`.
+    fn show(&self, models: &Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        if round.is_to_show() {
+            let mut known = models.duplicate();
+            let shares = self.weights.iter().map(|weight| (1.0 / weight) as f32);
+            known.scale_rows(&shares.collect::<Vec<f32>>())?;
+            round.show(&known);
+        }
+        Ok(())
     }
 }
 

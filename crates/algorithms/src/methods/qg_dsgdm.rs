@@ -51,6 +51,7 @@ impl Algorithm for QgDsgdmState {
         work.correction = Some(&correction);
         let steps = round.learner.train(models, Velocity::Fresh, &work)?; // Algorithm 1, lines 4-5
         round.count_steps(&rows, &steps);
+        round.show(models);
         round.mix(models, self.setting.model_bytes())?; // line 6
         before.add_scaled(models, &vec![-1.0; models.rows()])?; // w^t − w^{t+1}
         let share = |(row, rate): (_, &f32)| {

@@ -15,6 +15,7 @@ use crate::config::client_view::ClientView;
 use crate::config::error::ConfigError;
 use crate::config::fine_tune::FineTune;
 use crate::config::initial_models::InitialModels;
+use crate::config::membership::{AttackedModel, Membership};
 use crate::config::quantity::Quantity;
 use crate::config::seeds::Seeds;
 use crate::config::source::ExperimentSource;
@@ -145,6 +146,9 @@ pub struct Evaluate {
     /// as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fine_tune: Option<FineTune>,
+    /// How well an attacker who has a client's model tells which examples the client trained on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub membership: Option<Membership>,
     /// What is measured of each model besides its accuracy on all test examples.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<ClientView>>")]
@@ -195,7 +199,13 @@ impl Evaluate {
 
     /// Whether models are measured by more than their score on all test examples, for `clients.parquet`.
     pub(crate) fn views_clients(&self) -> bool {
-        !self.clients.is_empty() || self.local_test.is_some()
+        !self.clients.is_empty() || self.local_test.is_some() || self.membership.is_some()
+    }
+
+    /// Whether an attacker has the models that clients send, so that these are kept.
+    pub(crate) fn attacks_sent_models(&self) -> bool {
+        let asked = self.membership.as_ref();
+        asked.is_some_and(|asked| asked.model == AttackedModel::Sent)
     }
 
     /// Whether all training examples are measured before the first round.
@@ -215,7 +225,8 @@ impl Evaluate {
         };
         let tuned = self.fine_tune.as_ref();
         let tuned = tuned.map_or(0, |_| FineTune::extra_rows(rows, clients));
-        self.theory.iter().map(own).sum::<usize>() + tuned
+        let sent = if self.attacks_sent_models() { rows } else { 0 };
+        self.theory.iter().map(own).sum::<usize>() + tuned + sent
     }
 }
 
@@ -229,6 +240,7 @@ impl Default for Evaluate {
             train: false,
             local_test: None,
             fine_tune: None,
+            membership: None,
             clients: Vec::new(),
             targets: Vec::new(),
             stop_at_targets: false,

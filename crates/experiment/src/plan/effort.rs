@@ -166,6 +166,13 @@ impl Workload<'_> {
         let local = |share: f64| share / (1.0 - share);
         let judged = f64::from(1 + u8::from(evaluate.fine_tune.is_some()));
         let own = (passes + judged * evaluate.local_test.map_or(0.0, local)) * examples as f64;
+        // Members and as many non-members.
+        let guessed = evaluate.membership.map_or(0, |asked| {
+            let of_client = |size: &usize| asked.examples.count().unwrap_or(*size).min(*size);
+            let members = self.population.setting.shard_sizes.iter().map(of_client);
+            2 * members.sum::<usize>()
+        });
+        let own = own + guessed as f64;
         let has_gradients = |quantity: &&Quantity| {
             matches!(
                 quantity,

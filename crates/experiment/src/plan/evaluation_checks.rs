@@ -1,12 +1,14 @@
 //! Checks of what is asked of the judging of models.
 
-use meshfold_algorithms::AlgorithmError;
+use meshfold_algorithms::{AlgorithmError, RowKind};
 use meshfold_data::DatasetSummary;
+use meshfold_engine::Network;
 
 use crate::config::brief::brief;
 use crate::config::client_view::{ClientView, MOST_LABELS, has_labels};
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
+use crate::config::membership::{AttackedModel, NonMembers};
 use crate::config::run_config::TestExamples;
 
 /// Checks how often models are judged, and the shares and local steps of clients' own judging.
@@ -121,6 +123,43 @@ pub(crate) fn client_views(
             Err(run.wrong(&path, "labels", needed))
         }
     }
+}
+
+/// Checks that attackers have models of clients that classify, and examples to guess at.
+pub(crate) fn membership(
+    run: &Resolved<'_>,
+    dataset: &DatasetSummary,
+    network: &Network,
+    kind: RowKind,
+) -> Result<(), ConfigError> {
+    let Some(asked) = &run.config.evaluate.membership else {
+        return Ok(());
+    };
+    let wrong = |found: &str, needed: &str| Err(run.wrong("evaluate.membership", found, needed));
+    if !has_labels(dataset) {
+        return wrong("a text", "examples with labels: a text has none");
+    }
+    if !network.is_classifier() {
+        let needed = "a model whose outputs are logits, such as `logistic` or `mlp`";
+        return wrong("a linear model", needed);
+    }
+    if kind == RowKind::Walker {
+        let needed = "models of clients or of servers, as with `rows: clients`";
+        return wrong("models of walkers", needed);
+    }
+    if asked.examples.count() == Some(0) {
+        let needed = "at least 1 example of each client, or `all`";
+        return Err(run.wrong("evaluate.membership.examples", 0, needed));
+    }
+    if asked.non_members == NonMembers::LocalTest && run.config.evaluate.local_test.is_none() {
+        let needed = "`evaluate.local_test`, a share of each client's examples, or `test`";
+        return Err(run.wrong("evaluate.membership.non_members", "local_test", needed));
+    }
+    if asked.model == AttackedModel::Sent && !run.config.algorithm.profile().shows_models {
+        let needed = "`after_round`: no client of this method sends its whole model to a neighbour";
+        return Err(run.wrong("evaluate.membership.model", "sent", needed));
+    }
+    Ok(())
 }
 
 /// Checks that there are as many examples for validation as models are to be judged on, of `most`.

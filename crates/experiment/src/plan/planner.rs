@@ -191,6 +191,8 @@ impl<'a> Planner<'a> {
         evaluation_checks::test_examples(run, test)?;
         evaluation_checks::validation(run, outline.validation())?;
         evaluation_checks::client_views(run, outline)?;
+        let rows = config.algorithm.rows(partition.clients());
+        evaluation_checks::membership(run, outline, &network, rows.kind)?;
         let layout = network.layout();
         let population = self.populations.get(
             &partition,
@@ -206,7 +208,6 @@ impl<'a> Planner<'a> {
             },
         );
         local_work::check(run, &population)?;
-        let rows = config.algorithm.rows(partition.clients());
         Ok(Learning {
             rows,
             dataset,

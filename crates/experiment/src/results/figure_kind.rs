@@ -22,7 +22,7 @@ impl FigureKind {
         match name {
             // What it takes to reach an accuracy.
             _ if name.starts_with("seconds_to=") => Self::Seconds,
-            _ if name.contains("accuracy") => Self::Share,
+            _ if name.contains("accuracy") || name.starts_with("membership_tpr") => Self::Share,
             // What a method calls a loss may be of any unit.
             _ if name.contains("loss") && !name.starts_with("own.") => Self::Nats,
             _ if name.starts_with("bytes") => Self::Bytes,
@@ -32,11 +32,12 @@ impl FigureKind {
     }
 }
 
-/// Whether more of the figure called `name` is better: accuracies should be high; how far they spread (`.std`), and all other
-/// figures, low.
+/// Whether more of the figure called `name` is better: accuracies should be high; those of attackers (`membership_…`), how far accuracies
+/// spread (`.std`), and all other figures, low.
 #[must_use]
 pub fn more_is_better(name: &str) -> bool {
-    FigureKind::of(name) == FigureKind::Share && !name.ends_with(".std")
+    let is_of_attackers = name.starts_with("membership_");
+    FigureKind::of(name) == FigureKind::Share && !is_of_attackers && !name.ends_with(".std")
 }
 
 /// How far a value may be off its target for rounding, relative to the target: a mean of accuracies that is .7 in decimals may lie
@@ -78,5 +79,11 @@ mod tests {
     fn clients_that_agree_are_better_than_clients_that_do_not() {
         assert!(more_is_better("test_accuracy.min"));
         assert!(!more_is_better("test_accuracy.std") && !more_is_better("test_loss"));
+    }
+
+    #[test]
+    fn attackers_are_to_find_out_little() {
+        assert_eq!(FigureKind::of("membership_tpr.max"), FigureKind::Share);
+        assert!(!more_is_better("membership_accuracy") && !more_is_better("membership_auc.p90"));
     }
 }

@@ -82,6 +82,16 @@ pub struct Record {
     /// The accuracies there after fine-tuning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fine_tuned_accuracy: Option<Spread>,
+    /// The shares of right guesses of [attackers](crate::Membership) who have the clients' models, with `evaluate.membership`; over the
+    /// clients alive that have a model and examples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub membership_accuracy: Option<Spread>,
+    /// The areas under the curves of their true-positive over their false-positive rates, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub membership_auc: Option<Spread>,
+    /// Their true-positive rates at a false-positive rate of at most 1 %, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub membership_tpr: Option<Spread>,
     /// Accuracies on the test examples of the labels that each client holds, counted as often as it holds them, with
     /// `evaluate.clients: [own]`; over the clients that hold labels that are tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@ use meshfold_engine::{EngineError, Learner, Score, Split, Stack};
 
 use crate::config::client_view::{ClientView, has_labels};
 use crate::plan::run_plan::RunPlan;
+use crate::run::inferred_membership::InferredMembership;
 use crate::run::local_tests::LocalScores;
 
 /// The columns of the views that the run of `plan` asks for, in their order.
@@ -30,11 +31,17 @@ pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
     if plan.config.evaluate.fine_tune.is_some() {
         columns.extend(["fine_tuned_accuracy", "fine_tuned_loss"].map(str::to_owned));
     }
+    if plan.config.evaluate.membership.is_some() {
+        columns.extend(MEMBERSHIP.map(str::to_owned));
+    }
     if asked(ClientView::Labels) {
         columns.extend((0..plan.dataset.classes()).map(|label| format!("label_{label}_accuracy")));
     }
     columns
 }
+
+/// The columns of what attackers find out about who trained on what.
+const MEMBERSHIP: [&str; 3] = ["membership_accuracy", "membership_auc", "membership_tpr"];
 
 /// Measures the views that a run asks for. A figure that is absent is NaN.
 #[derive(Debug)]
@@ -46,6 +53,8 @@ pub(crate) struct ClientMeasurements {
     /// Whether row `i` is the model of client `i`.
     is_row_of_client: bool,
     fine_tuned: bool,
+    /// Whether models are attacked.
+    attacked: bool,
     /// The label of each test example, if examples have labels.
     test_labels: Option<Vec<u16>>,
     /// Training examples of each label that each row's client holds, `[R][C]`; of no row where rows are not clients.
@@ -60,6 +69,8 @@ pub(crate) struct OwnScores<'a> {
     pub(crate) shards: Option<&'a [Score]>,
     /// On their local test sets, `[N]`, if they have any.
     pub(crate) local_tests: Option<&'a LocalScores>,
+    /// What attackers find out, `[N]`, if there are any.
+    pub(crate) membership: Option<&'a [Option<InferredMembership>]>,
 }
 
 /// The views of all rows at one evaluation.
@@ -97,6 +108,7 @@ impl ClientMeasurements {
             local_tests: partition.has_local_tests().then(sizes),
             is_row_of_client: kind == RowKind::Client,
             fine_tuned: plan.config.evaluate.fine_tune.is_some(),
+            attacked: plan.config.evaluate.membership.is_some(),
             test_labels: by_label.then(|| of_test.to_vec()),
             held: held.unwrap_or_default(),
             classes,
@@ -135,6 +147,7 @@ impl ClientMeasurements {
             }
             let client = self.is_row_of_client.then_some(row);
             figures.extend(self.on_local_test(client, own.local_tests));
+            figures.extend(self.of_attack(client, own.membership));
             if self.labels {
                 figures.extend(by_label.iter().map(|accuracies| accuracies[row]));
             }
@@ -146,17 +159,34 @@ impl ClientMeasurements {
         })
     }
 
-    /// The figures of a client that has the model of its server, in the order of the [`columns`]: those on its local test set.
-    pub(crate) fn of_served(&self, client: usize, local_tests: Option<&LocalScores>) -> Vec<f64> {
+    /// The figures of a client that has the model of its server, in the order of the [`columns`]: those on its local test set, and of
+    /// the attack on it.
+    pub(crate) fn of_served(&self, client: usize, own: OwnScores<'_>) -> Vec<f64> {
         let absent = |columns| std::iter::repeat_n(f64::NAN, columns);
-        let own = match (self.own, &self.test_labels) {
+        let on_labels = match (self.own, &self.test_labels) {
             (true, Some(_)) => 3,
             (true, None) => 2,
             (false, _) => 0,
         };
         let labels = if self.labels { self.classes } else { 0 };
-        let tested = self.on_local_test(Some(client), local_tests);
-        absent(own).chain(tested).chain(absent(labels)).collect()
+        let tested = self.on_local_test(Some(client), own.local_tests);
+        let attacked = self.of_attack(Some(client), own.membership);
+        let figures = absent(on_labels).chain(tested).chain(attacked);
+        figures.chain(absent(labels)).collect()
+    }
+
+    /// What an attacker finds out of a client; absent without a client, and none if nobody is attacked.
+    fn of_attack(
+        &self,
+        client: Option<usize>,
+        found: Option<&[Option<InferredMembership>]>,
+    ) -> Vec<f64> {
+        if !self.attacked {
+            return Vec::new();
+        }
+        let found = found.zip(client).and_then(|(found, client)| found[client]);
+        let figures = found.map_or([f64::NAN; 3], InferredMembership::figures);
+        figures.to_vec()
     }
 
     /// The figures of a client on its local test set; absent without a client, and none if no client has such a set.

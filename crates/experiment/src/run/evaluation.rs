@@ -4,12 +4,15 @@ use meshfold_algorithms::{Algorithm, AlgorithmError, OwnFigure, OwnFigures, RowK
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
 use rand::seq::index;
 
+use crate::config::membership::AttackedModel;
 use crate::config::run_config::{Evaluate, TestExamples};
 use crate::results::records::{Record, Spread};
 use crate::results::run_error::RunError;
 use crate::results::score_spool::{RowScore, Scores};
 use crate::run::client_views::{ClientMeasurements, OwnScores, Views};
+use crate::run::inferred_membership::InferredMembership;
 use crate::run::local_tests::{LocalScores, LocalTests};
+use crate::run::membership::MembershipAttack;
 
 /// The judge of a run: which rounds, which examples.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub(crate) struct Judge {
     on_shards: bool,
     /// The clients' own test sets, if they have any.
     local_tests: Option<LocalTests>,
+    /// Attacks on the models, if that was asked for.
+    attack: Option<MembershipAttack>,
     /// What is measured for the table of clients.
     views: Option<ClientMeasurements>,
 }
@@ -65,6 +70,8 @@ pub(crate) struct EvaluationResult {
     /// Scores of the clients on their local test sets, and those after fine-tuning.
     on_local_tests: Option<Vec<Score>>,
     fine_tuned: Option<Vec<Score>>,
+    /// What attackers find out of each client alive, if there are any.
+    membership: Option<Vec<InferredMembership>>,
     /// Accuracies on test examples of the clients' own labels.
     own_labels: Option<Vec<f64>>,
 }
@@ -76,6 +83,15 @@ pub(crate) struct When {
     pub(crate) round: usize,
     /// Whether no round is left.
     pub(crate) is_last: bool,
+}
+
+/// The models of a run after a round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Models<'a> {
+    /// Those that the method keeps.
+    pub(crate) kept: &'a Stack,
+    /// Those that clients sent in the round, if they sent any and somebody asks for them.
+    pub(crate) sent: Option<&'a Stack>,
 }
 
 impl Judge {
@@ -117,6 +133,7 @@ impl Judge {
             }),
             on_shards: evaluate.judges_shards(),
             local_tests: None,
+            attack: None,
             views: None,
         }
     }
@@ -137,6 +154,11 @@ impl Judge {
         }
     }
 
+    /// The judge, who carries out this `attack`, too.
+    pub(crate) fn with_attack(self, attack: Option<MembershipAttack>) -> Self {
+        Self { attack, ..self }
+    }
+
     /// Whether the models are judged after `round`: the start, every so many rounds, and the end.
     pub(crate) fn is_due(&self, round: usize) -> bool {
         round.is_multiple_of(self.every) || round == self.rounds
@@ -151,11 +173,12 @@ impl Judge {
         &self,
         learner: &mut Learner,
         algorithm: &dyn Algorithm,
-        models: &Stack,
+        models: Models<'_>,
         alive: &[bool],
         when: When,
     ) -> Result<EvaluationResult, RunError> {
         let (kind, When { round, is_last }) = (self.kind, when);
+        let Models { kept: models, sent } = models;
         let rows_alive = alive_rows(kind, models, alive);
         learner
             .expect_finite(models, &rows_alive, round)
@@ -191,9 +214,11 @@ impl Judge {
             let scores: Vec<Score> = scores.plain.iter().map(loss).collect();
             expect_finite(&scores, alive, round)?;
         }
+        let membership = self.membership(learner, deployed, sent)?;
         let own = OwnScores {
             shards: on_shards.as_deref(),
             local_tests: on_local_tests.as_ref(),
+            membership: membership.as_deref(),
         };
         let views = self
             .views
@@ -202,11 +227,8 @@ impl Judge {
         let views = views
             .transpose()?
             .unwrap_or_else(|| Views::absent(tested.len()));
-        let served = self.served(&tested, on_local_tests.as_ref(), alive);
-        let of_clients = |scores: Vec<Option<Score>>| -> Vec<Score> {
-            let living = of_the_living(scores, alive);
-            living.into_iter().flatten().collect()
-        };
+        let served = self.served(&tested, own, alive);
+        let of_clients = |scores| those_of(scores, alive);
         let (on_local_tests, fine_tuned) = match on_local_tests {
             Some(LocalScores { plain, fine_tuned }) => (Some(plain), fine_tuned),
             None => (None, None),
@@ -228,34 +250,47 @@ impl Judge {
             on_shards: on_shards.map(|scores| of_the_living(scores, &rows_alive)),
             on_local_tests: on_local_tests.map(of_clients),
             fine_tuned: fine_tuned.map(of_clients),
-            own_labels: views.own_labels.map(|accuracies| {
-                of_the_living(accuracies, &deployed_alive)
-                    .into_iter()
-                    .flatten()
-                    .collect()
-            }),
+            membership: membership.map(|found| those_of(found, alive)),
+            own_labels: views
+                .own_labels
+                .map(|accuracies| those_of(accuracies, &deployed_alive)),
         })
     }
 }
 
 impl Judge {
-    /// The clients alive that have the model of a server, which is `tested`, with their scores `on_local_tests`.
-    fn served(
+    /// What attackers find out of each client, `[N]`, if there are any; nothing before clients have sent what they attack.
+    fn membership(
         &self,
-        tested: &[Score],
-        on_local_tests: Option<&LocalScores>,
-        alive: &[bool],
-    ) -> Vec<RowScore> {
-        let (Some(tests), Some(views)) = (&self.local_tests, &self.views) else {
+        learner: &Learner,
+        deployed: &Stack,
+        sent: Option<&Stack>,
+    ) -> Result<Option<Vec<Option<InferredMembership>>>, EngineError> {
+        let Some(attack) = &self.attack else {
+            return Ok(None);
+        };
+        let attacked = match attack.model {
+            AttackedModel::AfterRound => Some(deployed),
+            AttackedModel::Sent => sent,
+        };
+        let found = attacked.map(|models| attack.measure(learner, models));
+        found.transpose()
+    }
+
+    /// The clients alive that have the model of a server, which is `tested`, with the scores on their `own` examples.
+    fn served(&self, tested: &[Score], own: OwnScores<'_>, alive: &[bool]) -> Vec<RowScore> {
+        let rows = self.local_tests.as_ref().map(LocalTests::rows);
+        let rows = rows.or_else(|| Some(self.attack.as_ref()?.rows()));
+        let (Some(rows), Some(views)) = (rows, &self.views) else {
             return Vec::new();
         };
-        let served = tests.served();
+        let served = rows.served();
         let served = served.filter(|(client, _)| alive[*client as usize]);
         let score = |(client, row): (u32, usize)| RowScore {
             row: client,
             is_served: true,
             score: tested[row],
-            views: views.of_served(client as usize, on_local_tests),
+            views: views.of_served(client as usize, own),
         };
         served.map(score).collect()
     }
@@ -286,6 +321,12 @@ fn of_the_living<T>(of_rows: Vec<T>, alive: &[bool]) -> Vec<T> {
     let rows = of_rows.into_iter().zip(alive);
     rows.filter_map(|(item, alive)| alive.then_some(item))
         .collect()
+}
+
+/// The items of those that are alive and have one.
+fn those_of<T>(of_all: Vec<Option<T>>, alive: &[bool]) -> Vec<T> {
+    let living = of_the_living(of_all, alive);
+    living.into_iter().flatten().collect()
 }
 
 /// Requires that the losses of the models that are alive are finite.
@@ -349,6 +390,9 @@ impl EvaluationResult {
         let local_tests = self.on_local_tests.as_deref().filter(some);
         let fine_tuned = self.fine_tuned.as_deref().filter(some);
         let own_labels = self.own_labels.as_deref().filter(|rows| !rows.is_empty());
+        let membership = self.membership.as_deref().filter(|rows| !rows.is_empty());
+        let membership = membership.map(spreads_of_attack);
+        let of_attack = |figure: usize| membership.map(|spreads| spreads[figure]);
         Record {
             round,
             local_steps: self.tally.local_steps,
@@ -368,6 +412,9 @@ impl EvaluationResult {
             fine_tuned_loss: fine_tuned.map(|scores| spread(scores.iter(), |score| score.loss)),
             fine_tuned_accuracy: fine_tuned
                 .map(|scores| spread(scores.iter(), |score| score.accuracy)),
+            membership_accuracy: of_attack(0),
+            membership_auc: of_attack(1),
+            membership_tpr: of_attack(2),
             own_labels_accuracy: own_labels.map(Spread::of),
             train_accuracy: shards.map(|scores| spread(scores.iter(), |score| score.accuracy)),
             ..Record::default()
@@ -377,6 +424,16 @@ impl EvaluationResult {
 
 fn spread<'a>(scores: impl Iterator<Item = &'a Score>, figure: fn(&Score) -> f64) -> Spread {
     Spread::of(&scores.map(figure).collect::<Vec<_>>())
+}
+
+/// The spreads of what attackers find out, in the order of [`InferredMembership::figures`].
+fn spreads_of_attack(found: &[InferredMembership]) -> [Spread; 3] {
+    let figures = found.iter().map(|found| found.figures());
+    let figures: Vec<[f64; 3]> = figures.collect();
+    [0, 1, 2].map(|figure| {
+        let of_all: Vec<f64> = figures.iter().map(|figures| figures[figure]).collect();
+        Spread::of(&of_all)
+    })
 }
 
 #[cfg(test)]

@@ -9,18 +9,14 @@ use rand::RngExt;
 
 use crate::config::fine_tune::FineTune;
 use crate::plan::run_plan::RunPlan;
+use crate::run::client_rows::ClientRows;
 
 /// Judges on local test sets the models that clients would use: their own, or those of their servers.
 #[derive(Debug)]
 pub(crate) struct LocalTests {
-    /// Number of clients `N`.
-    clients: usize,
+    rows: ClientRows,
     /// The clients that have a local test set, each with the row of its model.
     judged: Vec<(u32, u32)>,
-    /// The row of each client's model, `[N]`; none where no model belongs to a client.
-    rows: Vec<Option<u32>>,
-    /// Whether row `i` is the model of client `i`.
-    is_row_of_client: bool,
     /// Local steps before the models are judged once more.
     fine_tuning: Option<FineTuning>,
 }
@@ -46,30 +42,20 @@ pub(crate) struct LocalScores {
 impl LocalTests {
     /// The local test sets of `plan`, if it has any; its models stand for `kind`.
     pub(crate) fn new(plan: &RunPlan, kind: RowKind) -> Option<Self> {
-        let (partition, clients) = (&plan.partition, plan.partition.clients());
-        let rows: Vec<Option<u32>> = match kind {
-            RowKind::Client => (0..clients as u32).map(Some).collect(),
-            RowKind::Server => of_servers(plan),
-            RowKind::Walker => vec![None; clients],
-        };
-        let has_test = |client: &u32| !partition.local_test(*client as usize).is_empty();
-        let judged = (0..).zip(&rows);
-        let judged = judged.filter_map(|(client, row)| Some((client, (*row)?)));
-        let judged: Vec<(u32, u32)> = judged.filter(|(client, _)| has_test(client)).collect();
+        let (partition, rows) = (&plan.partition, ClientRows::new(plan, kind));
+        let has_test =
+            |(client, _): &(u32, u32)| !partition.local_test(*client as usize).is_empty();
+        let judged: Vec<(u32, u32)> = rows.with_models().filter(has_test).collect();
         partition.has_local_tests().then_some(Self {
-            clients,
-            judged,
             rows,
-            is_row_of_client: kind == RowKind::Client,
+            judged,
             fine_tuning: FineTuning::new(plan),
         })
     }
 
-    /// The clients that have the model of a server, each with the row of that server; none where rows are clients or walkers.
-    pub(crate) fn served(&self) -> impl Iterator<Item = (u32, usize)> {
-        let rows = self.rows.iter().filter(|_| !self.is_row_of_client);
-        let clients = (0..).zip(rows);
-        clients.filter_map(|(client, row)| Some((client, (*row)? as usize)))
+    /// Which model each client would use.
+    pub(crate) fn rows(&self) -> &ClientRows {
+        &self.rows
     }
 
     /// The scores of all clients of the `deployed` models.
@@ -81,13 +67,13 @@ impl LocalTests {
         learner: &mut Learner,
         deployed: &Stack,
     ) -> Result<LocalScores, EngineError> {
-        let none = || vec![None; self.clients];
+        let none = || vec![None; self.rows.clients()];
         let mut scores = LocalScores {
             plain: none(),
             fine_tuned: self.fine_tuning.as_ref().map(|_| none()),
         };
-        if self.is_row_of_client {
-            let all: Vec<u32> = (0..self.clients as u32).collect();
+        if self.rows.are_clients {
+            let all: Vec<u32> = (0..self.rows.clients() as u32).collect();
             self.judge(learner, &all, deployed, &mut scores)?;
             return Ok(scores);
         }
@@ -170,20 +156,4 @@ impl FineTuning {
         let rows: Vec<RowWork> = clients.iter().map(row).collect();
         learner.train_aside(models, &LocalWork::new(1, &rows, &self.sgd), self.seed)
     }
-}
-
-/// The server of each client, `[N]`.
-fn of_servers(plan: &RunPlan) -> Vec<Option<u32>> {
-    let setting = &plan.population.setting;
-    let (one, mut servers) = (plan.rows.count == 1, vec![None; setting.clients]);
-    if one {
-        servers.fill(Some(0));
-    }
-    let groups = plan.config.algorithm.overlay_groups(setting);
-    for (server, group) in (0..).zip(groups.into_iter().flatten()) {
-        for client in group {
-            servers[client as usize] = Some(server);
-        }
-    }
-    servers
 }

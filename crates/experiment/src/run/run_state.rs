@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use meshfold_algorithms::{
-    Algorithm, IterateWeighting, Method, OwnFigures, Phase, Round, RowKind, Setting,
+    Algorithm, IterateWeighting, Method, OwnFigures, Phase, Round, RowKind, SentModels, Setting,
     StragglerContext, Traffic,
 };
 use meshfold_data::{Examples, TrainingList};
@@ -24,9 +24,10 @@ use crate::results::run_error::RunError;
 use crate::results::score_spool::Scores;
 use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientMeasurements;
-use crate::run::evaluation::{HeldOut, Judge, When, alive_rows};
+use crate::run::evaluation::{HeldOut, Judge, Models, When, alive_rows};
 use crate::run::first_models::first_models;
 use crate::run::local_tests::LocalTests;
+use crate::run::membership::MembershipAttack;
 use crate::run::ranks::{Step, announce};
 use crate::run::run_data::RunData;
 use crate::run::stopwatch::Stopwatch;
@@ -46,6 +47,8 @@ pub(crate) struct RunState<'a> {
     traffic: Traffic,
     /// What the method recorded in the last round.
     figures: OwnFigures,
+    /// What clients sent in the last round, if an attacker has it.
+    sent: SentModels,
     totals: Totals,
     /// On the simulated network.
     time: SimulatedTime,
@@ -97,6 +100,7 @@ impl<'a> RunState<'a> {
             let of_test = learner.splits().test.labels();
             let list = data.list();
             let of_training = list.as_deref().map(TrainingList::labels);
+            judge = judge.with_attack(MembershipAttack::new(plan, rows.kind, of_training, of_test));
             judge = judge.with_views(ClientMeasurements::new(
                 plan,
                 of_test,
@@ -114,6 +118,7 @@ impl<'a> RunState<'a> {
             theory,
             traffic: Traffic::default(),
             figures: OwnFigures::new(rows.count),
+            sent: SentModels::new(config.evaluate.attacks_sent_models()),
             totals: Totals::default(),
             round: 0,
             has_reached: false,
@@ -209,6 +214,7 @@ impl<'a> RunState<'a> {
         self.alive.clone_from(&graph.alive);
         self.traffic.clear();
         self.figures.clear();
+        self.sent.clear();
         if graph.drops_stragglers && step_shares.is_some() {
             self.traffic.wait_for_deadline();
         }
@@ -227,6 +233,7 @@ impl<'a> RunState<'a> {
             times_steps: self.plan.clock.as_ref().is_some_and(Clock::times_steps),
             traffic: &mut self.traffic,
             figures: &mut self.figures,
+            sent: &mut self.sent,
         };
         self.algorithm.round(&mut self.models, &mut round)?;
         self.round = number;
@@ -316,7 +323,10 @@ impl<'a> RunState<'a> {
         let verdict = self.judge.judge(
             &mut self.learner,
             &*self.algorithm,
-            &self.models,
+            Models {
+                kept: &self.models,
+                sent: self.sent.models(),
+            },
             &self.alive,
             when,
         )?;

@@ -13,6 +13,7 @@ mod damaged;
 mod fine_tuning;
 mod finishing;
 mod longer;
+mod membership;
 mod models;
 mod other_data;
 mod prescribed_weights;

@@ -553,7 +553,8 @@ class Round:
         """Counts the traffic of one message from every client that takes part to each neighbour that receives from it.
 
         A message has the size of a row of `stack`, or `bytes` bytes; that of a whole model if both are absent. It only counts: no
-        parameter moves.
+        parameter moves. If `stack` is the stack of the clients' models, `evaluate: {membership: {model: sent}}` attacks them as they are
+        at the first such call of the round.
 
         Args:
             stack: what is sent, `[R, P]`: 4 bytes for each parameter of a row, or what `top_k` or `quantize` has made of it.

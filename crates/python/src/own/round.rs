@@ -109,6 +109,9 @@ impl PyRound {
         if round.times_steps {
             uses.times_steps.note();
         }
+        if round.is_to_show() {
+            uses.sought.note();
+        }
         Self {
             settings: Arc::clone(settings),
             has_links: round

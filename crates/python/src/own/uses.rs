@@ -66,6 +66,10 @@ pub(super) struct Uses {
     pub(super) server: Use,
     /// `round.send`.
     pub(super) send: Use,
+    /// Not the method but its rounds: somebody asks for the models that clients send.
+    pub(super) sought: Use,
+    /// `round.send` of the stack of the models, in a round that is asked for it.
+    pub(super) shown: Use,
     /// `round.count`.
     pub(super) counts: Use,
     /// Not the method but its rounds: local steps that take simulated time.
@@ -88,8 +92,19 @@ impl Uses {
             self.absent(method),
             self.foreign(method),
             self.tests(method),
+            self.unseen(method),
         ];
         all.into_iter().flatten().collect()
+    }
+
+    /// Attackers had nothing.
+    fn unseen(&self, method: &str) -> Option<String> {
+        (self.sought.is_noted() && !self.shown.is_noted()).then(|| {
+            format!(
+                "evaluate.membership has no models to attack: the method `{method}` never calls round.send(models) with the stack of the \
+                 clients' models; leave out `model: sent`, or call it before the models are mixed"
+            )
+        })
     }
 
     fn unused_keys(&self, method: &str, training: &Training) -> Option<String> {

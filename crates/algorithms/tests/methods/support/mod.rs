@@ -11,8 +11,8 @@ pub(crate) mod quantiser;
 pub(crate) mod random_walks;
 
 use meshfold_algorithms::{
-    Algorithm, Local, Method, OwnFigures, Policy, Round, Setting, StragglerContext, Stragglers,
-    Traffic,
+    Algorithm, Local, Method, OwnFigures, Policy, Round, SentModels, Setting, StragglerContext,
+    Stragglers, Traffic,
 };
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
@@ -341,6 +341,7 @@ impl MethodRun {
             times_steps: false,
             traffic: &mut traffic,
             figures: &mut OwnFigures::new(self.stack.rows()),
+            sent: &mut SentModels::default(),
         };
         self.algorithm.round(&mut self.stack, &mut round).unwrap();
         self.traffic.push(traffic);

@@ -100,6 +100,7 @@ impl PyRound {
     ) -> PyResult<()> {
         let named = |stack| PyStack::argument(stack, "send: `stack`");
         let stack = stack.map(named).transpose()?;
+        let are_models = stack.as_ref().is_some_and(|stack| !self.is_side(stack));
         let stack = stack.map(Bound::try_borrow).transpose()?;
         let clients = self.setting.clients;
         let from = from_;
@@ -131,8 +132,14 @@ impl PyRound {
                 vec![of_stack.unwrap_or(self.setting.model_bytes()); count]
             }
         };
+        let shown = stack.as_ref().filter(|_| are_models);
+        let shown = shown.map(|stack| stack.stack()).transpose()?;
         self.uses.send.note();
         self.with(py, move |mut lent| {
+            if let Some(models) = shown.filter(|_| lent.round.is_to_show()) {
+                lent.round.show(models);
+                lent.uses.shown.note();
+            }
             if ways.are_one_way(&lent.round) {
                 lent.uses.one_way.note();
             }

@@ -56,6 +56,7 @@ const connectClients = (page) => {
     ["fine_tuned_accuracy", "after fine-tuning"],
     ["own_labels_accuracy", "on its labels"],
     ["own_accuracy", "on its own examples"],
+    ["membership_accuracy", "attackers are right"],
   ];
   const columns = () => {
     const asked = ofViews.filter(([name]) => run.views !== null && run.views.columns.includes(name));
