@@ -51,6 +51,12 @@ fn methods_are_compared() {
 }
 
 #[test]
+fn neighbours_learn_about_data() {
+    let (page, sandbox) = opened("privacy");
+    carry_out(&page.steps(), &sandbox);
+}
+
+#[test]
 fn own_data_are_read() {
     let (page, sandbox) = opened("own-data");
     fs::write(sandbox.path("patients.npz"), PATIENTS).unwrap();
