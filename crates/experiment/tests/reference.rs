@@ -57,7 +57,7 @@ fn with(line: &str) -> String {
     if value.starts_with("prescribed") {
         entries.insert("topology", "{base_graph: {degree: 1}}");
     }
-    if value.starts_with("{consensus") {
+    if value.starts_with("{consensus") || value.starts_with("hypercube") {
         entries.insert("partition", "{iid: {clients: 8}}");
     }
     if value.starts_with("binary_logistic") {

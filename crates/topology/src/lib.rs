@@ -53,11 +53,12 @@ pub use spectrum::{
 };
 pub use summary::{DegreeSummary, EffectiveNeighbours, OverlaySummary};
 pub use topology::{
-    BalancedTree, Barbell, BaseGraph, Complete, DCliques, Edges, EquiDyn, EquiStatic, ErdosRenyi,
-    Exponential, Grid, HistogramNoise, InterClique, Leaders, Matcha, Members, NoiseScale, OnePeer,
-    Outside, OverlayChange, OverlayEpoch, OverlaySize, OwnOverlay, Path, Periodic, Phase, Phases,
-    Probability, RandomMatching, Redraw, Regular, Ring, RingPlusMatching, SlowPart, SmallWorld,
-    Snapshot, Star, Survey, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew,
+    BalancedTree, BarabasiAlbert, Barbell, BaseGraph, Complete, DCliques, Edges, EquiDyn,
+    EquiStatic, ErdosRenyi, Exponential, Grid, HistogramNoise, Hypercube, InterClique, Leaders,
+    Matcha, Members, NoiseScale, OnePeer, Outside, OverlayChange, OverlayEpoch, OverlaySize,
+    OwnOverlay, Path, Periodic, Phase, Phases, Probability, RandomGeometric, RandomMatching,
+    RandomWaypoint, Redraw, Regular, Ring, RingPlusMatching, SlowPart, SmallWorld, Snapshot, Star,
+    StochasticBlock, Survey, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew,
     parse_edge_list,
 };
 pub use weights::{

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod balanced_tree;
+mod barabasi_albert;
 mod barbell;
 mod base_graph;
 mod complete;
@@ -21,6 +22,7 @@ mod equi_static;
 mod erdos_renyi;
 mod exponential;
 mod grid;
+mod hypercube;
 mod listed;
 mod matcha;
 mod members;
@@ -31,7 +33,9 @@ mod own;
 mod path;
 mod periodic;
 mod phases;
+mod random_geometric;
 mod random_matching;
+mod random_waypoint;
 mod rectangle;
 mod redraw;
 mod regular;
@@ -41,11 +45,14 @@ mod schedule;
 mod shift;
 mod size;
 mod star;
+mod stochastic_block;
 mod torus;
+mod unit_square;
 mod virtual_rings;
 mod watts_strogatz;
 
 pub use balanced_tree::BalancedTree;
+pub use barabasi_albert::BarabasiAlbert;
 pub use barbell::Barbell;
 pub use base_graph::BaseGraph;
 pub use complete::Complete;
@@ -59,6 +66,7 @@ pub use equi_static::EquiStatic;
 pub use erdos_renyi::{ErdosRenyi, Probability};
 pub use exponential::Exponential;
 pub use grid::Grid;
+pub use hypercube::Hypercube;
 pub use matcha::Matcha;
 pub use members::{Members, Outside};
 pub use one_peer::OnePeer;
@@ -69,7 +77,9 @@ pub use own::{OverlayChange, OwnOverlay};
 pub use path::Path;
 pub use periodic::Periodic;
 pub use phases::{Phase, Phases};
+pub use random_geometric::RandomGeometric;
 pub use random_matching::RandomMatching;
+pub use random_waypoint::RandomWaypoint;
 pub use redraw::Redraw;
 pub use regular::Regular;
 pub use ring::Ring;
@@ -78,6 +88,7 @@ use schedule::Schedule;
 pub use schedule::Survey;
 pub use size::OverlaySize;
 pub use star::Star;
+pub use stochastic_block::StochasticBlock;
 pub use torus::Torus;
 pub use virtual_rings::VirtualRings;
 pub use watts_strogatz::WattsStrogatz;
@@ -136,10 +147,18 @@ overlays! {
     VirtualRings(VirtualRings),
     /// Neighbours at powers of two.
     Exponential(Exponential),
+    /// Neighbours differ in one bit of their numbers.
+    Hypercube(Hypercube),
     /// Random shifts of a ring, weighed alike.
     EquiStatic(EquiStatic),
     /// A ring lattice with some edges rewired at random.
     WattsStrogatz(WattsStrogatz),
+    /// Newcomers link to nodes that have many links.
+    BarabasiAlbert(BarabasiAlbert),
+    /// Communities, linked more among themselves than with each other.
+    StochasticBlock(StochasticBlock),
+    /// Nodes at random places, linked to those within reach.
+    RandomGeometric(RandomGeometric),
     /// Cliques whose labels are those of all nodes, sparsely joined.
     DCliques(DCliques),
     /// Edges read from a file.
@@ -154,6 +173,8 @@ overlays! {
     OnePeer(OnePeer),
     /// Random pairs, drawn anew in each round.
     RandomMatching(RandomMatching),
+    /// Nodes that move, linked to those within reach.
+    RandomWaypoint(RandomWaypoint),
     /// Few links at a time, whose cycle takes the exact mean.
     BaseGraph(BaseGraph),
     /// A random shift of a ring in each round.

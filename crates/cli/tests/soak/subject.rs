@@ -93,7 +93,7 @@ const METHODS: [(&str, Over); 29] = [
     ("{alone: {ALL}}", Over::Nothing),
 ];
 
-const OVERLAYS: [&str; 17] = [
+const OVERLAYS: [&str; 21] = [
     "ring",
     "complete",
     "star",
@@ -106,6 +106,10 @@ const OVERLAYS: [&str; 17] = [
     "{erdos_renyi: {p: 0.6}}",
     "{watts_strogatz: {neighbours: 2, rewire: 0.3}}",
     "{virtual_rings: {spaces: 2}}",
+    "{barabasi_albert: {links: 2}}",
+    "{stochastic_block: {blocks: 2, within: 0.8, between: 0.4}}",
+    "{random_geometric: {radius: 0.8}}",
+    "{random_waypoint: {radius: 0.5, speed: 0.3, pause: 0.5}}",
     "{redraw: {every: 1, nodes: {share: 0.7}, of: {erdos_renyi: {p: 0.7}}, outside: alone}}",
     "{redraw: {every: 3, of: {regular: {degree: 3}}}}",
     "{phases: {list: [{rounds: 7, nodes: {first: 4}, of: complete}, {of: ring}], outside: frozen}}",

@@ -88,7 +88,7 @@ impl Probability {
 ///
 /// # Source
 /// Batagelj and Brandes, *Efficient generation of large random networks* (2005); O(n + edges).
-fn draw(nodes: usize, p: f64, rng: &mut ChaCha8Rng) -> Vec<(u32, u32)> {
+pub(super) fn draw(nodes: usize, p: f64, rng: &mut ChaCha8Rng) -> Vec<(u32, u32)> {
     let gaps = Geometric::new(p).expect("p was checked to be a probability");
     let mut edges = Vec::new();
     let (mut row, mut column) = (1_u64, rng.sample(gaps));

@@ -193,6 +193,10 @@ mod tests {
             r#"{"virtual_rings": {"spaces": 4}}"#,
             r#"{"exponential": {}}"#,
             r#"{"watts_strogatz": {"neighbours": 6, "rewire": 0.2}}"#,
+            r#"{"barabasi_albert": {"links": 3}}"#,
+            r#"{"stochastic_block": {"blocks": 4, "within": 0.3, "between": 0.02}}"#,
+            r#"{"random_geometric": {"radius": 0.15}}"#,
+            r#"{"random_waypoint": {"radius": 0.15, "speed": 0.1}}"#,
             r#"{"d_cliques": {"max_clique_size": 10}}"#,
             r#"{"d_cliques": {"max_clique_size": 10, "inter": "ring"}}"#,
             r#"{"d_cliques": {"max_clique_size": 5, "inter": "fractal", "removed_edges": 2}}"#,
@@ -248,6 +252,16 @@ mod tests {
     }
 
     #[test]
+    fn a_hypercube_has_as_many_edges_as_its_size_says() {
+        let hypercube = topology(r#"{"hypercube": {}}"#);
+        let built = hypercube.build(256, &mut ChaCha8Rng::seed_from_u64(1));
+        assert_eq!(
+            built.unwrap().edge_count() as f64,
+            hypercube.size(256).edges
+        );
+    }
+
+    #[test]
     fn a_share_of_few_nodes_is_one_of_them() {
         let redraw = r#"{"redraw": {"nodes": {"share": 0.01}, "of": {"complete": {}}}}"#;
         let Topology::Redraw(redraw) = topology(redraw) else {
@@ -281,6 +295,9 @@ mod tests {
             r#"{"complete": {}}"#,
             r#"{"erdos_renyi": {"p": "log"}}"#,
             r#"{"d_cliques": {"max_clique_size": 0}}"#,
+            r#"{"barabasi_albert": {"links": 18446744073709551615}}"#,
+            r#"{"stochastic_block": {"blocks": 0, "within": 0.5, "between": 0.5}}"#,
+            r#"{"random_geometric": {"radius": 1e300}}"#,
             r#"{"periodic": [{"complete": {}}, {"star": {}}]}"#,
         ] {
             let size = topology(text).size(usize::MAX);

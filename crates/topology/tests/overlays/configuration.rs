@@ -36,6 +36,27 @@ fn every_topology_is_read_by_its_name() {
             r#"{"watts_strogatz": {"neighbours": 4, "rewire": 0.1}}"#,
             "watts_strogatz neighbours=4 rewire=0.1",
         ),
+        (r#"{"hypercube": {}}"#, "hypercube"),
+        (
+            r#"{"barabasi_albert": {"links": 2}}"#,
+            "barabasi_albert links=2",
+        ),
+        (
+            r#"{"stochastic_block": {"blocks": 4, "within": 0.5, "between": 0.01}}"#,
+            "stochastic_block blocks=4 within=0.5 between=0.01",
+        ),
+        (
+            r#"{"random_geometric": {"radius": 0.2}}"#,
+            "random_geometric radius=0.2",
+        ),
+        (
+            r#"{"random_waypoint": {"radius": 0.2, "speed": 0.05}}"#,
+            "random_waypoint radius=0.2 speed=0.05",
+        ),
+        (
+            r#"{"random_waypoint": {"radius": 0.2, "speed": 0.05, "pause": 2}}"#,
+            "random_waypoint radius=0.2 speed=0.05 pause=2",
+        ),
         (
             r#"{"d_cliques": {"max_clique_size": 10}}"#,
             "d_cliques max_clique_size=10",

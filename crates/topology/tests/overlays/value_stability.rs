@@ -1,9 +1,10 @@
 //! Random overlays from a fixed seed. A change here changes every experiment: mark it "value-breaking" in the CHANGELOG.
 
 use meshfold_topology::{
-    DCliques, ErdosRenyi, Failures, HistogramNoise, InterClique, Leaders, Members, Nodes,
-    NoiseScale, Outside, Overlay, Probability, Random, Redraw, Regular, Ring, RingPlusMatching,
-    SmallWorld, Topology, VirtualRings, WattsStrogatz, Weights,
+    BarabasiAlbert, DCliques, ErdosRenyi, Failures, HistogramNoise, InterClique, Leaders, Members,
+    Nodes, NoiseScale, Outside, Overlay, Probability, Random, RandomGeometric, RandomWaypoint,
+    Redraw, Regular, Ring, RingPlusMatching, SmallWorld, StochasticBlock, Topology, VirtualRings,
+    WattsStrogatz, Weights,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -89,6 +90,34 @@ fn watts_strogatz_keeps_its_values() {
     assert_eq!(
         edges(topology, 9),
         "0-2 0-6 0-7 1-2 1-3 1-8 2-3 2-4 2-6 3-5 3-6 3-7 3-8 4-5 4-6 5-6 5-7 7-8"
+    );
+}
+
+#[test]
+fn overlays_of_random_links_and_places_keep_their_values() {
+    let topology = Topology::BarabasiAlbert(BarabasiAlbert { links: 2 });
+    assert_eq!(
+        edges(topology, 9),
+        "0-1 0-2 0-3 0-4 2-3 2-4 2-6 2-7 2-8 3-5 4-5 4-7 5-6 7-8"
+    );
+    let topology = Topology::StochasticBlock(StochasticBlock {
+        blocks: 3,
+        within: 0.8,
+        between: 0.1,
+    });
+    assert_eq!(
+        edges(topology, 9),
+        "0-1 0-6 1-2 1-3 1-6 2-4 3-4 3-5 4-5 4-7 6-7 6-8"
+    );
+    let topology = Topology::RandomGeometric(RandomGeometric { radius: 0.4 });
+    assert_eq!(
+        edges(topology, 9),
+        "0-5 0-7 1-5 1-8 2-7 3-4 3-6 3-7 3-8 4-6 5-8 7-8"
+    );
+    let topology = Topology::RandomWaypoint(RandomWaypoint::new(0.4, 0.1, 0.0));
+    assert_eq!(
+        edges(topology, 9),
+        "0-2 0-4 0-5 0-7 1-6 1-8 2-3 2-4 2-5 2-8 4-5 4-7 4-8 5-7 5-8 6-8"
     );
 }
 
