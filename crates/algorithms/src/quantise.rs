@@ -140,7 +140,8 @@ impl Quantise {
 /// Bytes of one message: of a model, or of a difference that is `quantise`d.
 pub fn bytes_of_message(quantise: Option<Quantise>, setting: &Setting) -> u64 {
     quantise.map_or(setting.model_bytes(), |quantise| {
-        quantise.message_bytes(setting.parameters, setting.blocks)
+        let layout = &setting.layout;
+        quantise.message_bytes(layout.parameters(), layout.blocks().len())
     })
 }
 

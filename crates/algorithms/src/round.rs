@@ -7,9 +7,12 @@ use crate::sent_models::SentModels;
 use crate::stragglers::{Completion, Policy, StragglerContext, VisitWork, Work};
 use crate::traffic::{Message, Traffic};
 use crate::training::Training;
-use meshfold_engine::{Amount, Key, Learner, LocalWork, Mixing, Purpose, RowWork, Stack, stream};
+use meshfold_engine::{
+    Amount, Key, Layout, Learner, LocalWork, Mixing, Purpose, RowWork, Stack, stream,
+};
 use meshfold_topology::Overlay;
 use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
 
 /// Expected work and traffic of one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,16 +46,14 @@ pub struct Setting {
     pub seed: u64,
     /// Rounds that the run is planned to have. A budget, targets or an interruption may end it before.
     pub rounds: usize,
-    /// Parameters of a model, `P`.
-    pub parameters: usize,
-    /// Blocks of parameters of a model: weights and biases of its layers.
-    pub blocks: usize,
+    /// How the parameters of a model lie in a row: weights and biases of its layers.
+    pub layout: Arc<Layout>,
 }
 
 impl Setting {
     /// Bytes of a model sent in f32.
     pub fn model_bytes(&self) -> u64 {
-        4 * self.parameters as u64
+        4 * self.layout.parameters() as u64
     }
 
     /// Examples of all clients.

@@ -320,8 +320,7 @@ mod tests {
             first_labels,
             seed: 5,
             rounds: 7,
-            parameters: 1,
-            blocks: 1,
+            layout: Arc::default(),
         }
     }
 

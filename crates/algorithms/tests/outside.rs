@@ -77,14 +77,16 @@ mod methods {
 #[test]
 fn methods_compile_outside_and_say_the_same_of_themselves() {
     let keys = json!({"batch_size": 10, "learning_rate": 0.1});
+    let mut layout = Layout::default();
+    layout.push("weight", 4, 2);
+    layout.push("bias", 1, 2);
     let setting = Setting {
         clients: 4,
         shard_sizes: vec![30, 20, 10, 40],
         first_labels: vec![0; 4],
         seed: 1,
         rounds: 5,
-        parameters: 10,
-        blocks: 2,
+        layout: Arc::new(layout),
     };
     let said = |method: &dyn MethodSpec| {
         let profile = format!("{:?}", method.profile());

@@ -15,6 +15,7 @@ mod model;
 mod number_lists;
 mod overlay;
 pub(crate) mod parts;
+mod planned_round;
 mod read;
 mod round;
 mod row_edges;
@@ -29,6 +30,7 @@ mod writes;
 
 pub(crate) use batch::PyBatch;
 pub(crate) use mixing::PyMixing;
+pub(crate) use planned_round::PyPlannedRound;
 pub(crate) use read::{OwnClass, own};
 pub(crate) use round::PyRound;
 pub(crate) use start::PyStart;

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import meshfold as mf
 import meshfold.methods
-from meshfold import _forecasts
-
 Experiment = dict[str, Any]
 
 # Of keys without an effect and of few neighbours.
@@ -20,21 +19,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::meshfold.MeshfoldWarning")
 ROUNDS = 26
 METHODS = {method.name: method for method in vars(meshfold.methods).values() if isinstance(method, type) and issubclass(method, mf.Method)}
 #: Keys, beside which all have their defaults.
-KEYS: dict[str, dict[str, Any]] = {"dp_dsgd": {"batch_size": 1, "lot": 4}, "dispfl": {"density": 0.3}}
+KEYS: dict[str, dict[str, Any]] = {"dp_dsgd": {"batch_size": 1, "lot": 4}, "dispfl": {"density": 0.3}, "pens": {"search": ROUNDS}}
 BYTES, STEPS = "bytes", "steps"
 #: What docs/published.md says that plans do not tell, or only as the most that there may be.
-UNTOLD: dict[str, set[str]] = {
-    "ad_psgd": {BYTES},
-    "div_share": {BYTES},
-    "epidemic_learning": {BYTES},
-    "gossip_learning": {BYTES, STEPS},
-    "pens": {BYTES},
-    "teleportation": {BYTES, STEPS},
-}
-MOST = {"dfed_alt", "dfed_salt", "dfedpgp", "gossip_pga", "slow_mo"}
-#: By how much a run may differ: `dispfl` has whole biases, .13 % of a model; `sparse_sharing` draws 188,400 numbers for each message, so that the
-#: deviation is .3 % of ten messages; the steps of `prox_skip` have a deviation of 71 % in a round, and 14 % in all.
-TOLERANCES: dict[str, float] = {"dispfl": 0.005, "sparse_sharing": 0.01, "prox_skip": 0.3}
+UNTOLD: dict[str, set[str]] = {"gossip_learning": {BYTES, STEPS}}
+#: By how much a run may differ: `sparse_sharing` draws 188,400 numbers for each message, so that the deviation is .3 % of ten messages; the steps of
+#: `prox_skip` have a deviation of 71 % in a round, and 14 % in all; a slot of `teleportation` stays where it is by chance.
+TOLERANCES: dict[str, float] = {"sparse_sharing": 0.01, "prox_skip": 0.3, "teleportation": 0.05}
 
 
 def told(experiment: Experiment, name: str, keys: dict[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
@@ -54,13 +45,9 @@ def told(experiment: Experiment, name: str, keys: dict[str, Any]) -> tuple[dict[
 
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_a_plan_expects_what_a_run_of_a_published_method_takes(experiment: Experiment, name: str) -> None:
-    assert name in _forecasts.PUBLISHED, f"add {name} to _forecasts.py"
     planned, done = told(experiment, name, {})
     for of in {BYTES, STEPS} - UNTOLD.get(name, set()):
-        if name in MOST and of == BYTES:
-            assert done[of] < planned[of]
-        else:
-            assert done[of] == pytest.approx(planned[of], rel=TOLERANCES.get(name, 1e-9))
+        assert done[of] == pytest.approx(planned[of], rel=TOLERANCES.get(name, 1e-9))
 
 
 @pytest.mark.parametrize(
@@ -74,6 +61,14 @@ def test_a_plan_expects_what_a_run_of_a_published_method_takes(experiment: Exper
         ("deep_squeeze", {"keep": 0.3}),
         ("dfed_alt", {"private": [], "local": {"epochs": 1}, "private_steps": 0}),
         ("dfed_alt", {"private": []}),
+        ("ad_psgd", {"local": {"epochs": 1}}),
+        ("decentlam", {"local": {"epochs": 2}}),
+        ("dfed_alt", {"local": {"epochs": 1}}),
+        ("epidemic_learning", {"receivers": 3}),
+        ("extra", {}),
+        ("slow_mo", {"period": 6}),
+        ("teleportation", {"slots": 1}),
+        ("teleportation", {"slots": 4, "slots_topology": "complete"}),
         ("dfed_salt", {"private": []}),
         ("dfedpgp", {"private": []}),
         ("dfedsam", {"local": {"epochs": 2}, "gossip_steps": 2}),
@@ -95,14 +90,91 @@ def test_a_plan_expects_what_a_run_of_a_published_method_takes(experiment: Exper
 )
 def test_a_plan_follows_the_keys(experiment: Experiment, name: str, keys: dict[str, Any]) -> None:
     planned, done = told(experiment, name, keys)
-    assert done == pytest.approx(planned, rel=1e-9)
+    assert done == pytest.approx(planned, rel=TOLERANCES.get(name, 1e-9))
 
 
 def test_the_page_says_what_plans_do_not_tell() -> None:
     page = (Path(__file__).parents[3] / "docs" / "published.md").read_text(encoding="utf-8")
     section = page[page.index("## What a plan expects") : page.index("## Attacks")]
-    assert all(f"`{name}`" in section for name in {*UNTOLD, *MOST})
+    assert all(f"`{name}`" in section for name in UNTOLD)
 
 
-def test_nothing_is_forecast_of_a_method_that_is_not_there() -> None:
-    assert sorted(_forecasts.PUBLISHED) == sorted(METHODS)
+class Forecasting(mf.Method):
+    """Sends two models to each neighbour, and makes three steps more than `local` asks for."""
+
+    broken: str = ""
+
+    def forecast(self, about: mf.PlannedRound) -> dict[str, Any]:
+        assert about.clients == len(about.shard_sizes) == 10 and about.rounds == ROUNDS
+        assert about.neighbours.tolist() == [2] * 10 and about.settings["broken"] == self.broken
+        sizes = {name: inputs * outputs for name, (inputs, outputs) in about.layers.items()}
+        assert sum(sizes.values()) == about.parameters and about.model_bytes == 4 * about.parameters and len(sizes) == 2
+        steps, sent = about.local_steps.sum() + 3 * about.clients, 2 * about.to_neighbours(about.model_bytes)
+        answers: dict[str, Any] = {
+            "": {"local_steps": steps, "bytes": sent},
+            "part": {"bytes": np.float64(5.4)},
+            "name": {"steps": 1},
+            "value": {"bytes": -1},
+            "nothing": None,
+        }
+        return answers[self.broken]
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        round.train(models, steps=3)
+        for _ in range(2):
+            round.send(models)
+        models.mix(round.mixing)
+
+
+@pytest.mark.parametrize("local", [{"steps": 3}, {"epochs": 2}])
+def test_a_method_says_what_its_rounds_take(experiment: Experiment, local: dict[str, int]) -> None:
+    planned, done = told(experiment, "forecasting", {"local": local})
+    assert done == pytest.approx(planned, rel=1e-9)
+
+
+def test_what_a_forecast_leaves_out_is_the_usual(experiment: Experiment) -> None:
+    planned, _ = told(experiment, "forecasting", {"broken": "part", "local": {"steps": 3}})
+    assert planned == {BYTES: 5, STEPS: 30}
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ("name", "Forecasting.forecast returned {'steps': 1}, needed a dict with `local_steps`, `bytes` or both"),
+        ("value", "Forecasting.forecast: found -1 for `bytes`, needed a number, 0 or more"),
+        ("nothing", "Forecasting.forecast returned None"),
+        ("unheard of", "KeyError: 'unheard of'"),
+    ],
+)
+@pytest.mark.filterwarnings("default::meshfold.MeshfoldWarning")
+def test_a_forecast_that_fails_is_warned_of(experiment: Experiment, broken: str, why: str) -> None:
+    usual = "the plan expects the usual steps and bytes: the `forecast` of the method `forecasting` failed: "
+    whole = {**experiment, "algorithm": {"own": {"name": "forecasting", "broken": broken, "batch_size": 20, "learning_rate": 0.1}}}
+    with pytest.warns(mf.MeshfoldWarning) as warned:
+        (planned, *_) = mf.plan({**whole, "topology": "ring", "sweep": None, "rounds": ROUNDS}).to_polars().to_dicts()
+    said = [str(warning.message) for warning in warned]
+    assert sum(words.startswith(usual) and why in words for words in said) == 1, said
+    assert planned["bytes_per_round"] > 0
+
+
+def test_a_forecast_is_no_part_of_an_id() -> None:
+    class Plain(mf.Method):
+        name = "plain_or_not"
+
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            round.train(models)
+
+    version = Plain.version
+
+    class Foretold(mf.Method):
+        name = "plain_or_not"
+
+        def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+            return {"bytes": 0}
+
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            round.train(models)
+
+    Foretold.__qualname__, Foretold.__name__ = Plain.__qualname__, Plain.__name__
+    assert Foretold.version == version

@@ -30,7 +30,7 @@ impl Block {
 }
 
 /// The blocks of a model in one row of a stack. The floats between and after blocks are padding and stay zero.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Layout {
     blocks: Vec<Block>,
     width: usize,

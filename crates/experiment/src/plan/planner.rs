@@ -203,8 +203,7 @@ impl<'a> Planner<'a> {
                 seed: config.seed_of(Purpose::Participation),
                 overlay_seed: config.seed_of(Purpose::Overlay),
                 rounds: config.rounds,
-                parameters: layout.parameters(),
-                blocks: layout.blocks().len(),
+                layout: Arc::clone(network.layout()),
             },
         );
         local_work::check(run, &population)?;

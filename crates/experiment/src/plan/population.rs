@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use meshfold_algorithms::{Method, Setting};
 use meshfold_data::{DatasetSummary, Input, Partition};
+use meshfold_engine::Layout;
 use meshfold_topology::Nodes;
 
 /// Who takes part in a run.
@@ -45,8 +46,9 @@ impl Populations {
         model: Model,
     ) -> Population {
         let place = Arc::as_ptr(partition).addr();
-        let setting = self.settings.entry((place, model));
-        let setting = setting.or_insert_with(|| Arc::new(setting_of(partition, outline, model)));
+        let overlay_seed = model.overlay_seed;
+        let setting = self.settings.entry((place, model.clone()));
+        let setting = setting.or_insert_with(|| Arc::new(setting_of(partition, outline, &model)));
         let of_clients = self.label_counts.entry(place).or_insert_with(|| {
             Arc::new(match outline.input() {
                 Input::Numbers(_) => {
@@ -64,7 +66,7 @@ impl Populations {
         };
         Population {
             servers: method.profile().servers.count(),
-            overlay_seed: model.overlay_seed,
+            overlay_seed,
             setting: Arc::clone(setting),
             label_counts,
         }
@@ -72,7 +74,7 @@ impl Populations {
 }
 
 /// The clients of `partition`, whose examples are those of `outline`.
-fn setting_of(partition: &Partition, outline: &DatasetSummary, model: Model) -> Setting {
+fn setting_of(partition: &Partition, outline: &DatasetSummary, model: &Model) -> Setting {
     let first = |client| {
         let example = partition.first(client);
         example.map_or(0, |example| outline.label(example as usize))
@@ -83,8 +85,7 @@ fn setting_of(partition: &Partition, outline: &DatasetSummary, model: Model) -> 
         first_labels: (0..partition.clients()).map(first).collect(),
         seed: model.seed,
         rounds: model.rounds,
-        parameters: model.parameters,
-        blocks: model.blocks,
+        layout: Arc::clone(&model.layout),
     }
 }
 
@@ -98,8 +99,7 @@ impl Population {
                 first_labels: vec![0; nodes],
                 seed,
                 rounds: 0,
-                parameters: 0,
-                blocks: 0,
+                layout: Arc::default(),
             }),
             servers: 0,
             overlay_seed: seed,
@@ -128,7 +128,7 @@ impl Population {
 }
 
 /// What a population needs to know of the model and the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Model {
     /// Seed of what the method draws.
     pub(crate) seed: u64,
@@ -136,10 +136,8 @@ pub(crate) struct Model {
     pub(crate) overlay_seed: u64,
     /// Rounds that are planned.
     pub(crate) rounds: usize,
-    /// Parameters of a model, `P`.
-    pub(crate) parameters: usize,
-    /// Blocks that they lie in.
-    pub(crate) blocks: usize,
+    /// How the parameters of a model lie in a row.
+    pub(crate) layout: Arc<Layout>,
 }
 
 /// The label counts of some clients together.

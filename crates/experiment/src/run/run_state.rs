@@ -449,8 +449,7 @@ mod tests {
             first_labels: vec![0; 3],
             seed: 1,
             rounds: 9,
-            parameters: 1,
-            blocks: 1,
+            layout: Arc::default(),
         };
         iterate_weight(&method, &setting, round).unwrap()
     }

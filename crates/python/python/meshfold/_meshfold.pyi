@@ -261,6 +261,39 @@ class Start:
         Each call makes a new dict: what a method changes in it has no effect.
         """
 
+class PlannedRound:
+    """What is known of the rounds of a run when it is planned: the argument of `Method.forecast`."""
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds the run is planned to have."""
+    @property
+    def clients(self) -> int:
+        """Number of clients."""
+    @property
+    def shard_sizes(self) -> NDArray[np.int64]:
+        """Training examples of each client, `[N]`, int64."""
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All keys of the method, as `Start.settings` has them."""
+    @property
+    def local_steps(self) -> NDArray[np.int64]:
+        """The local steps that `local` asks of each client in a round, `[N]`, int64. Nobody fails or falls behind in a plan."""
+    @property
+    def neighbours(self) -> NDArray[np.int64]:
+        """How many clients receive from each, `[N]`, int64, on the overlay of the first round; 0 without an overlay."""
+    @property
+    def parameters(self) -> int:
+        """Parameters of a model."""
+    @property
+    def layers(self) -> dict[str, tuple[int, int]]:
+        """The layers of a model by their names, as `Stack.by_layer` has them, each with its shape `(inputs, outputs)`."""
+    @property
+    def model_bytes(self) -> int:
+        """Bytes of a model in a message: 4 for each parameter."""
+    def to_neighbours(self, bytes: float) -> float:
+        """Bytes of an exchange in which each client sends a message of so many bytes to each of its neighbours."""
+
 class Batch:
     """Examples of each row of a stack, of `Round.batch` or `Round.examples`: `B` of the row that has most, and `sizes` of each.
 

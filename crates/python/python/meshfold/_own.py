@@ -7,12 +7,14 @@ import functools
 import importlib
 import inspect
 import json
+import math
+import numbers
 import re
 import sys
 import traceback as _traceback
 import warnings
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin, get_type_hints
 
@@ -21,7 +23,7 @@ from meshfold._errors import MeshfoldWarning
 from meshfold._libraries import is_library_file
 
 if TYPE_CHECKING:
-    from meshfold._meshfold import Round, Stack, Start
+    from meshfold._meshfold import PlannedRound, Round, Stack, Start
 
 #: All defined methods by name; if several share a name, the last one, and never a published one.
 METHODS: dict[str, type[Method]] = {}
@@ -107,6 +109,18 @@ class Method:
         A method may take an argument, `def check(self, settings)`: a dict of all its keys, those that all methods have among them, as
         `round.settings` has them.
         """
+
+    def forecast(self, about: PlannedRound) -> Mapping[str, float]:
+        """What a round takes on average, for plans: `local_steps` of all clients together, and the `bytes` that they send.
+
+        What it leaves out is what `mf.plan` expects of most methods: the steps that `local` asks for, and a model to each neighbour; to and from
+        the server, if the method has one. It has the keys as attributes, but not what `start` makes. It changes no numbers, and is no part of a
+        run's id.
+
+            def forecast(self, about):
+                return {"bytes": 2 * about.to_neighbours(about.model_bytes)}
+        """
+        return {}
 
     def start(self, models: Stack, *about: Any, **_: Any) -> None:
         """Makes what the method keeps between rounds; called before the first. `models`, `[R, P]`, is a copy of the initial models.
@@ -205,8 +219,8 @@ class _Version:
 
 
 def _no_content_of(cls: type[Method]) -> Callable[[type], Collection[str]]:
-    """The attributes of the class and its bases that digests leave out. Keys are part of a run's id anyway."""
-    return lambda kind: {"name", "version", *_own_keys(kind)} if kind in cls.__mro__ else ()
+    """The attributes of the class and its bases that digests leave out: no number of a run goes by them. Keys are part of its id anyway."""
+    return lambda kind: {"name", "version", "forecast", *_own_keys(kind)} if kind in cls.__mro__ else ()
 
 
 def own_values(cls: type) -> dict[str, Any]:
@@ -342,9 +356,9 @@ def _expect_functions(method: Method) -> None:
     kind = type(method)
     if kind.round is Method.round:
         raise _Refusal(f"the class {kind.__name__} has no `round`: define `def round(self, models, round)`")
-    for name, takes in (("round", ("models", "round")), ("start", ("models", "about")), ("check", ("settings",))):
+    for name, takes in (("round", ("models", "round")), ("start", ("models", "about")), ("check", ("settings",)), ("forecast", ("about",))):
         function = getattr(method, name)
-        may_lack = takes[-1] if name != "round" else None
+        may_lack = takes[-1] if name in ("start", "check") else None
         counts = (len(takes), len(takes) - 1) if may_lack else (len(takes),)
         if not any(_takes(function, count) for count in counts):
             needed = ", ".join(("self", *takes))
@@ -402,6 +416,19 @@ def start(method: Method, models: Stack, about: Start) -> object:
     importlib.import_module("meshfold._shared").watch(method)
     with faults_told(about):
         return begin(models, about) if _takes_more_than(begin, 1) else begin(models)
+
+
+def forecast(cls: type[Method], text: str, about: PlannedRound) -> tuple[float | None, float | None]:
+    """The local steps and bytes that a method with the keys in the JSON `text` forecasts; None of what it does not say."""
+    told = make(cls, text).forecast(about)
+    known = ("local_steps", "bytes")
+    if not isinstance(told, Mapping) or not set(told) <= set(known):
+        raise _Refusal(f"{cls.__name__}.forecast returned {told!r}, needed a dict with `local_steps`, `bytes` or both")
+    for key, value in told.items():
+        if not isinstance(value, numbers.Real) or not 0 <= value < math.inf:
+            raise _Refusal(f"{cls.__name__}.forecast: found {value!r} for `{key}`, needed a number, 0 or more")
+    steps, sent = (None if key not in told else float(told[key]) for key in known)
+    return steps, sent
 
 
 def _takes_more_than(function: Callable[..., object], count: int) -> bool:

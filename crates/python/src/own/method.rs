@@ -19,6 +19,7 @@ use crate::gate;
 
 use super::absent_rows::AbsentRows;
 use super::parts::traceback;
+use super::planned_round::PyPlannedRound;
 use super::round::{self, PyRound};
 use super::stack::PyStack;
 use super::start::PyStart;
@@ -41,17 +42,6 @@ pub(crate) struct PyMethod {
     has_own_clock: bool,
     /// Stacks that it holds besides the models, at most.
     stacks: usize,
-    /// What a round is expected to take, once it was asked for.
-    expected: OnceLock<Expected>,
-}
-
-/// What a round is expected to take, for plans, beside that of a method that works as `local` says and sends its model once.
-#[derive(Clone, Copy)]
-struct Expected {
-    /// Models that a client sends to each neighbour.
-    models: f64,
-    /// How many times the local steps.
-    steps: f64,
 }
 
 impl PyMethod {
@@ -74,23 +64,25 @@ impl PyMethod {
                 mixes_by_weights: of_class.getattr("mixes_by_weights")?.extract()?,
                 has_own_clock: of_class.getattr("has_own_clock")?.extract()?,
                 stacks: of_class.getattr("stacks")?.extract()?,
-                expected: OnceLock::new(),
             })
         })
     }
 
-    /// What a round is expected to take with models of so many parameters: once each where that is not known.
-    fn expected(&self, parameters: usize) -> Expected {
-        *self.expected.get_or_init(|| {
-            let told = gate::attach(|py| {
-                let arguments = (self.class.bind(py), &*self.settings(), parameters);
-                let told = py
-                    .import("meshfold._forecasts")?
-                    .call_method1("of", arguments)?;
-                told.extract::<(f64, f64)>()
+    /// What the method says that a round takes: the local steps of all clients, and the bytes that they send. What it does not say is
+    /// absent.
+    fn told(&self, setting: &Setting, overlay: Option<&Overlay>) -> (Option<f64>, Option<f64>) {
+        let about = PyPlannedRound::of(setting, &self.settings(), &self.training(), overlay);
+        gate::attach(|py| {
+            let arguments = (self.class.bind(py), &self.keys, about);
+            let told = py.import("meshfold._own").and_then(|own| {
+                let told = own.call_method1("forecast", arguments)?;
+                told.extract()
             });
-            let (models, steps) = told.unwrap_or((1.0, 1.0));
-            Expected { models, steps }
+            told.unwrap_or_else(|error| {
+                let (name, why) = (&self.name, traceback(py, &error));
+                tracing::warn!(target: "meshfold", "the plan expects the usual steps and bytes: the `forecast` of the method `{name}` failed: {why}");
+                (None, None)
+            })
         })
     }
 
@@ -166,10 +158,10 @@ impl MethodSpec for PyMethod {
             // To all clients and back.
             false => Participation::default().forecast(&self.training(), setting, 2),
         };
-        let Expected { models, steps } = self.expected(setting.parameters);
+        let (local_steps, bytes) = self.told(setting, overlay);
         Forecast {
-            local_steps: forecast.local_steps * steps,
-            bytes: (forecast.bytes as f64 * models).round() as u64,
+            local_steps: local_steps.unwrap_or(forecast.local_steps),
+            bytes: bytes.map_or(forecast.bytes, |bytes| bytes.round() as u64),
         }
     }
 

@@ -251,8 +251,7 @@ impl Scene {
             first_labels: (0..self.clients()).map(first).collect(),
             seed: SEED,
             rounds: 1000,
-            parameters: learner.network().layout().parameters(),
-            blocks: learner.network().layout().blocks().len(),
+            layout: Arc::clone(learner.network().layout()),
         }
     }
 }

@@ -7,6 +7,13 @@ import numpy as np
 import meshfold as mf
 
 
+def all_reduced_bytes(about: mf.PlannedRound) -> int:
+    """The bytes of an exact mean over all clients, as `all_reduce` sends them."""
+    if about.clients < 2:
+        return 0
+    return about.clients * 4 * 2 * (about.clients - 1) * -(-about.parameters // about.clients)
+
+
 def all_reduce(models: mf.Stack, round: mf.Round) -> None:
     """Gives each client that takes part the mean of the models of all that do, as a ring all-reduce makes it.
 

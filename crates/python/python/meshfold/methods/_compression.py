@@ -67,6 +67,16 @@ class Compressed:
         return stack
 
 
+def message_bytes(method: Compressed, parameters: int) -> int:
+    """The bytes of a message of `method` for models of so many parameters."""
+    if method.compression == "top_k":
+        return 8 * max(1, int(method.keep * parameters + 1e-9))
+    if method.compression == "qsgd":
+        # The norm has 64 bits.
+        return -(-method.bits * parameters // 8) + 8
+    return 4 * parameters
+
+
 class CompressedGossip(Compressed):
     """Compression, and averages over what neighbours know of each other.
 

@@ -48,6 +48,12 @@ def blocks(private: list[str] | str, models: mf.Stack) -> Blocks:
     return Blocks(kept, shared, 4 * sum(sizes[name] for name in shared))
 
 
+def planned_bytes(private: list[str] | str, about: mf.PlannedRound) -> int:
+    """The bytes of the shared layers of models as a plan knows them."""
+    kept = _named(private, list(about.layers))
+    return 4 * sum(inputs * outputs for name, (inputs, outputs) in about.layers.items() if name not in kept)
+
+
 def _named(private: list[str] | str, layers: list[str]) -> list[str]:
     if private == "last":
         last = layers[-1].rpartition(".")[0]

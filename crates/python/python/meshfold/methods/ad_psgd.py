@@ -41,6 +41,10 @@ class AdPsgd(Asynchronous, mf.Method):
             )
         super().round(models, round)
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        # As many bouts as clients, each with a message in either direction.
+        return {} if self.window is not None else {"bytes": 2 * about.clients * about.model_bytes}
+
     def trained(self, window: Window, event: Event, after: Version) -> None:
         assert event.version is not None
         update = window.versions.sum([(1.0, after), (-1.0, event.version)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import meshfold as mf
-from meshfold.methods._compression import CompressedGossip
+from meshfold.methods._compression import CompressedGossip, message_bytes
 from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._same_overlay import KeepsCopies
 
@@ -32,6 +32,10 @@ class Beer(CompressedGossip, KeepsCopies, BeginsAnew, mf.Method):
 
     stacks = 8
     usual_gamma = 0.2
+
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        sent = 2 * about.to_neighbours(message_bytes(self, about.parameters))
+        return {"local_steps": about.clients, "bytes": sent}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.known_models = models.zeros_like()

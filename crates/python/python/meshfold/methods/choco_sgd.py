@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import meshfold as mf
-from meshfold.methods._compression import CompressedGossip
+from meshfold.methods._compression import CompressedGossip, message_bytes
 from meshfold.methods._same_overlay import KeepsCopies
 
 
@@ -27,6 +27,9 @@ class ChocoSgd(CompressedGossip, KeepsCopies, mf.Method):
 
     Attributes: those of `CompressedGossip`. `gamma` is .4 if absent; with `qsgd` and few bits it is smaller.
     """
+
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"bytes": about.to_neighbours(message_bytes(self, about.parameters))}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.copies = models.zeros_like()

@@ -28,6 +28,9 @@ class DecentLam(Momentum, KeepsLinks, NeedsSymmetry, mf.Method):
     name = "decentlam"
     stacks = 7
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"local_steps": about.clients}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.momentum_of_clients = models.zeros_like()
 

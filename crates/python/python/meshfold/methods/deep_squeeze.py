@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import meshfold as mf
-from meshfold.methods._compression import CompressedGossip, sending
+from meshfold.methods._compression import CompressedGossip, message_bytes, sending
 
 
 class DeepSqueeze(CompressedGossip, mf.Method):
@@ -24,6 +24,9 @@ class DeepSqueeze(CompressedGossip, mf.Method):
     """
 
     usual_gamma = 0.05
+
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"bytes": about.to_neighbours(message_bytes(self, about.parameters))}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.left_out = models.zeros_like()

@@ -46,6 +46,10 @@ class DFedPgp(mf.Method):
             raise mf.KeyFault.value("private_steps", "a whole number of at least 1")
         expect_effect(self, "private_steps", self.private != [], "layers in `private` beside it: none are private")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        steps = about.local_steps.sum() + (self.private_steps * about.clients if self.private else 0)
+        return {"local_steps": steps, "bytes": about.to_neighbours(_private_layers.planned_bytes(self.private, about))}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         _private_layers.expect_shared(self, self.private, models)
         self.omega = np.ones(len(models))

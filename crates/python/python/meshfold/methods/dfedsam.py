@@ -33,6 +33,10 @@ class DFedSam(mf.Method):
         if self.gossip_steps < 1:
             raise mf.KeyFault.value("gossip_steps", "a whole number of at least 1")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        sent = self.gossip_steps * about.to_neighbours(about.model_bytes)
+        return {"local_steps": 2 * about.local_steps.sum(), "bytes": sent}
+
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         steps = round.local_steps
         for step in range(steps.max()):

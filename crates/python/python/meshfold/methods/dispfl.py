@@ -54,6 +54,10 @@ class DisPfl(mf.Method):
         if not 0 <= self.prune <= 1:
             raise mf.KeyFault.value("prune", "a number from 0 to 1")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        steps = about.local_steps.sum() + (about.clients if self.prune > 0 else 0)
+        return {"local_steps": steps, "bytes": about.to_neighbours(4 * sum(self._counts(dict(about.layers)).values()))}
+
     def start(self, models: mf.Stack, about: mf.Start) -> None:
         draws = np.random.default_rng([about.seed, 0])
         layers = models.by_layer()

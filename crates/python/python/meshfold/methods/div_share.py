@@ -57,6 +57,10 @@ class DivShare(Asynchronous, mf.Method):
         if max(self._sizes) < self._count():
             raise ValueError(f"fragment: no layer has the {self._count()} parameters that as many fragments need")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        receivers = min(self.receivers or math.ceil(math.log2(about.clients)), about.clients - 1)
+        return {"bytes": about.clients * receivers * about.model_bytes}
+
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         self._fragments = self._cut(round)
         super().round(models, round)

@@ -66,6 +66,11 @@ class DpDsgd(mf.Method):
         if not 0 < self.delta < 1:
             raise mf.KeyFault.value("delta", "a number above 0 and below 1")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        # A local step is an example if `local` counts epochs.
+        examples = 1 if "epochs" in about.settings["local"] else self.lot
+        return {"local_steps": examples * about.local_steps.sum()}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         #: Lots that each client has taken, and how many examples of its pass in progress, `[N]`.
         self.steps = np.zeros(len(models))

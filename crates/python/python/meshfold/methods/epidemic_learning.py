@@ -35,6 +35,10 @@ class EpidemicLearning(mf.Method):
         if self.receivers is not None and self.receivers < 1:
             raise mf.KeyFault.value("receivers", "a whole number of at least 1")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        receivers = min(self.receivers or math.ceil(math.log2(about.clients)), about.clients - 1)
+        return {"bytes": about.clients * receivers * about.model_bytes}
+
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         round.train(models)
         draws = np.random.default_rng([round.seed, round.number])

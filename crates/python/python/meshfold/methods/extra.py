@@ -28,6 +28,9 @@ class Extra(KeepsWeights, NeedsSymmetry, mf.Method):
 
     stacks = 5
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"local_steps": about.clients}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.dual = models.zeros_like()
 

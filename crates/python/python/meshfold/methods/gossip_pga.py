@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import meshfold as mf
-from meshfold.methods._all_reduce import all_reduce
+from meshfold.methods._all_reduce import all_reduce, all_reduced_bytes
 
 
 class GossipPga(mf.Method):
@@ -30,6 +30,10 @@ class GossipPga(mf.Method):
     def check(self) -> None:
         if self.period < 1:
             raise mf.KeyFault.value("period", "a whole number of at least 1")
+
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        gossip, exact = about.to_neighbours(about.model_bytes), all_reduced_bytes(about)
+        return {"bytes": gossip + (exact - gossip) / self.period}
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         round.train(models)

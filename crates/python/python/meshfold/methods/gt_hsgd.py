@@ -29,6 +29,9 @@ class GtHsgd(BeginsAnew, mf.Method):
         if not 0 <= self.beta <= 1:
             raise mf.KeyFault.value("beta", "a number from 0 to 1")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"local_steps": 2 * about.clients, "bytes": 2 * about.to_neighbours(about.model_bytes)}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.before = models.copy()
         self.estimate = models.zeros_like()

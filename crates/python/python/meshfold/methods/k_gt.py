@@ -36,6 +36,9 @@ class KGt(BeginsAnew, mf.Method):
         if not self.server_rate > 0:
             raise mf.KeyFault.value("server_rate", "a number above 0")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"bytes": 2 * about.to_neighbours(about.model_bytes)}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.correction = models.zeros_like()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
+from meshfold.methods import _compression
 from meshfold.methods._blocks import message_bytes, rounded
 from meshfold.methods._compression import Compressed, sending
 from meshfold.methods._departures import BeginsAnew
@@ -54,6 +55,11 @@ class Lead(Compressed, KeepsCopies, NeedsSymmetry, BeginsAnew, mf.Method):
             raise mf.KeyFault.value("gamma", "a number above 0")
         if not 0 < self.alpha <= 1:
             raise mf.KeyFault.value("alpha", "a number above 0 and at most 1")
+
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        is_rounded = self.compression == "qsgd"
+        sent = message_bytes(about.parameters, self.bits) if is_rounded else _compression.message_bytes(self, about.parameters)
+        return {"local_steps": about.clients, "bytes": about.to_neighbours(sent)}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.known = models.zeros_like()

@@ -24,6 +24,9 @@ class MomentumTracking(Momentum, BeginsAnew, mf.Method):
 
     stacks = 6
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"local_steps": about.clients, "bytes": 2 * about.to_neighbours(about.model_bytes)}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.momentum_of_clients = models.zeros_like()
         self.correction = models.zeros_like()

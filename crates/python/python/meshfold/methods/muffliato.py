@@ -53,6 +53,9 @@ class Muffliato(mf.Method):
         if self.gossips < 1:
             raise mf.KeyFault.value("gossips", "a whole number of at least 1")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"bytes": self.gossips * about.to_neighbours(about.model_bytes)}
+
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         before = models.copy()
         round.train(models)

@@ -45,6 +45,11 @@ class Pens(mf.Method):
         if not 1 <= self.best <= self.sampled:
             raise mf.KeyFault.value("best", "a whole number from 1 to `sampled`")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        searching = min(self.search, about.rounds) / max(1, about.rounds)
+        received = searching * self.sampled + (1 - searching) * self.best
+        return {"bytes": about.clients * min(received, about.clients - 1) * about.model_bytes}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         if self.sampled >= len(models):
             most = len(models) - 1

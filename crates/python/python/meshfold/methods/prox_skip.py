@@ -46,6 +46,9 @@ class ProxSkip(KeepsLinks, NeedsSymmetry, BeginsAnew, mf.Method):
         if not self.chi >= 0.5:
             raise mf.KeyFault.value("chi", "a number of at least 0.5")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"local_steps": about.clients / self.p}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.dual = models.zeros_like()
 

@@ -25,6 +25,9 @@ class PushPull(BeginsAnew, mf.Method):
     mixes_by_weights = False
     stacks = 5
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"local_steps": about.clients, "bytes": 2 * about.to_neighbours(about.model_bytes)}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.tracker = models.zeros_like()
         self.gradient = models.zeros_like()

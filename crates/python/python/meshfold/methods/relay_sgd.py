@@ -28,6 +28,9 @@ class RelaySgd(mf.Method):
     mixes_by_weights = False
     stacks = 8
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"bytes": about.to_neighbours(about.model_bytes + 8)}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         clients = len(models)
         #: The messages of the tree, sender and receiver of each, `[M, 2]`, in the order in which their edges were seen, and the counts in them.

@@ -32,6 +32,10 @@ class SkipTrain(mf.Method):
         if self.only_mixing < 0:
             raise mf.KeyFault.value("only_mixing", "a whole number of at least 0")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        share = self.training / (self.training + self.only_mixing)
+        return {"local_steps": share * about.local_steps.sum()}
+
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         if (round.number - 1) % (self.training + self.only_mixing) < self.training:
             round.train(models)

@@ -29,6 +29,9 @@ class SparseSharing(mf.Method):
         if not 0 < self.keep <= 1:
             raise mf.KeyFault.value("keep", "a number above 0 and at most 1")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"bytes": about.to_neighbours(self.keep * about.model_bytes + 8)}
+
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         round.train(models)
         if has_diverged(models):

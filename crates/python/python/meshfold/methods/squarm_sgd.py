@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._compression import CompressedGossip, sending
+from meshfold.methods._compression import CompressedGossip, message_bytes, sending
 from meshfold.methods._same_overlay import KeepsCopies
 
 
@@ -43,6 +43,9 @@ class SquarmSgd(CompressedGossip, KeepsCopies, mf.Method):
             raise mf.KeyFault.value("threshold", "a number of at least 0")
         if not self.growth >= 0:
             raise mf.KeyFault.value("growth", "a number of at least 0")
+
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        return {"bytes": about.to_neighbours(message_bytes(self, about.parameters))}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.copies = models.zeros_like()

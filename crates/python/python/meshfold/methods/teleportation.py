@@ -44,6 +44,14 @@ class Teleportation(mf.Method):
         if self.slots < 1:
             raise mf.KeyFault.value("slots", "a whole number of at least 1")
 
+    def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
+        slots = min(self.slots, about.clients)
+        cycle = range(1, max(2, slots.bit_length() + 1))
+        links = sum(int(self._adjacent(slots, number).sum()) for number in cycle) / len(cycle)
+        # A slot stays with its client by chance alone.
+        moves = slots * (1 - 1 / about.clients)
+        return {"local_steps": slots * about.local_steps.mean(), "bytes": (links + moves) * about.model_bytes}
+
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         if self.slots > len(models):
             raise ValueError(f"slots: found {self.slots}, but there are {len(models)} clients")

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use meshfold_algorithms::Setting;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -79,10 +78,9 @@ impl PyRound {
             rows.quantize(&quantise.quantiser(rows.rows(), &lent.round, visit));
             Ok(())
         })?;
-        let Setting {
-            parameters, blocks, ..
-        } = *self.setting;
-        changed.set_message_bytes(Some(quantise.message_bytes(parameters, blocks)));
+        let layout = &self.setting.layout;
+        let bytes = quantise.message_bytes(layout.parameters(), layout.blocks().len());
+        changed.set_message_bytes(Some(bytes));
         drop(changed);
         Ok(stack.clone())
     }
