@@ -312,6 +312,7 @@ pub enum Way {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     fn setting(first_labels: Vec<u16>) -> Setting {
         Setting {

@@ -3,7 +3,9 @@
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 pub use meshfold_algorithms::*;
+use meshfold_engine::Layout;
 use serde_json::json;
+use std::sync::Arc;
 
 pub mod aggregation {
     pub use meshfold_algorithms::aggregation::*;

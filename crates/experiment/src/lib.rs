@@ -46,7 +46,7 @@ pub use config::edge_list::{nodes_of_edge_lists, with_edge_lists, with_weight_li
 pub use config::error::{ConfigError, MOST_MISTAKES};
 pub use config::fault::ConfigFault;
 pub use config::fine_tune::FineTune;
-pub use config::membership::{AttackedModel, Membership, NonMembers};
+pub use config::membership::{AttackedModels, Membership, NonMembers};
 pub use config::own::{Own, OwnFault, OwnName};
 pub use config::quantity::Quantity;
 pub use config::run_config::{Checkpoint, Evaluate, RunConfig, TestExamples};

@@ -81,7 +81,7 @@ def test_figures_are_those_of_every_threshold(overfitting: Experiment, is_sent: 
         if not is_sent:
             found.append(look(round, models))
 
-    table = attacked(overfitting, mixed, model="sent" if is_sent else "after_round")
+    table = attacked(overfitting, mixed, models="sent" if is_sent else "after_round")
     for round, expected in enumerate(found, start=1):
         rows = table.filter(table["round"] == round).sort("row")
         for name in expected[0]:
@@ -109,9 +109,9 @@ def test_a_method_that_shows_no_models_is_warned_of(overfitting: Experiment) -> 
 
     for do in (silent, aside):
         with pytest.warns(UserWarning, match=r"evaluate\.membership has no models to attack: the method `acting` never calls round\.send\(models\)"):
-            table = attacked(overfitting, do, model="sent")
+            table = attacked(overfitting, do, models="sent")
         assert table["membership_auc"].null_count() == len(table)
-    attacked(overfitting, told, model="sent")
+    attacked(overfitting, told, models="sent")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_method_that_shows_no_models_is_warned_of(overfitting: Experiment) -> 
 )
 def test_published_methods_show_what_they_send(overfitting: Experiment, keys: dict[str, Any]) -> None:
     own = {"batch_size": 10, "learning_rate": 0.5, "local": {"steps": 5}, **keys}
-    whole = {**overfitting, "algorithm": {"own": own}, "evaluate": {"membership": {"model": "sent"}}}
+    whole = {**overfitting, "algorithm": {"own": own}, "evaluate": {"membership": {"models": "sent"}}}
     table = mf.run(whole, progress=False).clients().to_polars()
     sent = table.filter((table["round"] > 0) & table["membership_auc"].is_not_null())["round"].unique().sort().to_list()
     assert sent == ([1, 3] if keys["name"] == "gossip_pga" else [1, 2, 3])

@@ -25,9 +25,9 @@ pub struct Membership {
     /// Where non-members come from.
     #[serde(default)]
     pub non_members: NonMembers,
-    /// Which model of a client the attacker has.
+    /// Which models attackers have.
     #[serde(default)]
-    pub model: AttackedModel,
+    pub models: AttackedModels,
 }
 
 fn all() -> TestExamples {
@@ -45,13 +45,13 @@ pub enum NonMembers {
     LocalTest,
 }
 
-/// Which model of a client an attacker has.
+/// Which models attackers have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum AttackedModel {
-    /// That which is judged: the model after the round.
+pub enum AttackedModels {
+    /// Those that are judged: the models after the round.
     #[default]
     AfterRound,
-    /// That which the client sends to its neighbours in the round, before it is mixed with theirs.
+    /// Those that clients send to their neighbours in the round, before they are mixed.
     Sent,
 }

@@ -15,7 +15,7 @@ use crate::config::client_view::ClientView;
 use crate::config::error::ConfigError;
 use crate::config::fine_tune::FineTune;
 use crate::config::initial_models::InitialModels;
-use crate::config::membership::{AttackedModel, Membership};
+use crate::config::membership::{AttackedModels, Membership};
 use crate::config::quantity::Quantity;
 use crate::config::seeds::Seeds;
 use crate::config::source::ExperimentSource;
@@ -205,7 +205,7 @@ impl Evaluate {
     /// Whether an attacker has the models that clients send, so that these are kept.
     pub(crate) fn attacks_sent_models(&self) -> bool {
         let asked = self.membership.as_ref();
-        asked.is_some_and(|asked| asked.model == AttackedModel::Sent)
+        asked.is_some_and(|asked| asked.models == AttackedModels::Sent)
     }
 
     /// Whether all training examples are measured before the first round.

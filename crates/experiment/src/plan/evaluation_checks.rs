@@ -8,7 +8,7 @@ use crate::config::brief::brief;
 use crate::config::client_view::{ClientView, MOST_LABELS, has_labels};
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
-use crate::config::membership::{AttackedModel, NonMembers};
+use crate::config::membership::{AttackedModels, NonMembers};
 use crate::config::run_config::TestExamples;
 
 /// Checks how often models are judged, and the shares and local steps of clients' own judging.
@@ -155,9 +155,9 @@ pub(crate) fn membership(
         let needed = "`evaluate.local_test`, a share of each client's examples, or `test`";
         return Err(run.wrong("evaluate.membership.non_members", "local_test", needed));
     }
-    if asked.model == AttackedModel::Sent && !run.config.algorithm.profile().shows_models {
+    if asked.models == AttackedModels::Sent && !run.config.algorithm.profile().shows_models {
         let needed = "`after_round`: no client of this method sends its whole model to a neighbour";
-        return Err(run.wrong("evaluate.membership.model", "sent", needed));
+        return Err(run.wrong("evaluate.membership.models", "sent", needed));
     }
     Ok(())
 }

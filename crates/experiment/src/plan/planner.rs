@@ -193,7 +193,6 @@ impl<'a> Planner<'a> {
         evaluation_checks::client_views(run, outline)?;
         let rows = config.algorithm.rows(partition.clients());
         evaluation_checks::membership(run, outline, &network, rows.kind)?;
-        let layout = network.layout();
         let population = self.populations.get(
             &partition,
             outline,

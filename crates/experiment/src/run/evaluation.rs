@@ -4,7 +4,7 @@ use meshfold_algorithms::{Algorithm, AlgorithmError, OwnFigure, OwnFigures, RowK
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
 use rand::seq::index;
 
-use crate::config::membership::AttackedModel;
+use crate::config::membership::AttackedModels;
 use crate::config::run_config::{Evaluate, TestExamples};
 use crate::results::records::{Record, Spread};
 use crate::results::run_error::RunError;
@@ -269,9 +269,9 @@ impl Judge {
         let Some(attack) = &self.attack else {
             return Ok(None);
         };
-        let attacked = match attack.model {
-            AttackedModel::AfterRound => Some(deployed),
-            AttackedModel::Sent => sent,
+        let attacked = match attack.models {
+            AttackedModels::AfterRound => Some(deployed),
+            AttackedModels::Sent => sent,
         };
         let found = attacked.map(|models| attack.measure(learner, models));
         found.transpose()

@@ -4,7 +4,7 @@ use meshfold_algorithms::RowKind;
 use meshfold_engine::{EngineError, ExampleSet, Key, Learner, Purpose, RowExamples, Stack, stream};
 use rand::seq::index;
 
-use crate::config::membership::{AttackedModel, NonMembers};
+use crate::config::membership::{AttackedModels, NonMembers};
 use crate::plan::run_plan::RunPlan;
 use crate::run::client_rows::ClientRows;
 use crate::run::inferred_membership::{InferredMembership, modified_entropy};
@@ -12,7 +12,8 @@ use crate::run::inferred_membership::{InferredMembership, modified_entropy};
 /// Attacks on the models that clients use or send.
 #[derive(Debug)]
 pub(crate) struct MembershipAttack {
-    pub(crate) model: AttackedModel,
+    /// Which models attackers have.
+    pub(crate) models: AttackedModels,
     rows: ClientRows,
     /// The clients with a model, in their order.
     targets: Vec<Target>,
@@ -93,7 +94,7 @@ impl MembershipAttack {
         let most = targets.iter().map(|target| target.members.examples.len());
         let outputs = most.max().unwrap_or(0) * plan.model.outputs();
         Some(Self {
-            model: asked.model,
+            models: asked.models,
             at_once: (OUTPUTS / outputs.max(1)).max(1),
             rows,
             targets,

@@ -438,6 +438,7 @@ mod tests {
     use crate::config::reader;
     use crate::config::source::ExperimentSource;
     use crate::config::tree::Node;
+    use std::sync::Arc;
 
     fn weight(method: &str, round: usize) -> f64 {
         let source = ExperimentSource::new("method.yaml", method);

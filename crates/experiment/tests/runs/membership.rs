@@ -6,7 +6,7 @@ use meshfold_experiment::{Record, RunReport};
 use crate::tiny::{Case, records, refusal};
 
 const ATTACK: &str = "evaluate.membership={}";
-const SENT: &str = "evaluate.membership={model: sent}";
+const SENT: &str = "evaluate.membership={models: sent}";
 
 /// The means of the three figures of a record.
 fn means(record: &Record) -> Option<[f64; 3]> {
@@ -174,8 +174,8 @@ fn what_cannot_be_attacked_is_refused() {
     let quantised = "algorithm.dfedavgm.quantise={bits: 4}";
     for (overrides, told) in [
         (
-            vec!["evaluate.membership={model: sent}", quantised],
-            "evaluate.membership.model: found sent, needed `after_round`: no client of this method sends its whole model",
+            vec!["evaluate.membership={models: sent}", quantised],
+            "evaluate.membership.models: found sent, needed `after_round`: no client of this method sends its whole model",
         ),
         (
             vec!["evaluate.membership={examples: 0}"],

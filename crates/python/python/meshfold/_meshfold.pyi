@@ -586,7 +586,7 @@ class Round:
         """Counts the traffic of one message from every client that takes part to each neighbour that receives from it.
 
         A message has the size of a row of `stack`, or `bytes` bytes; that of a whole model if both are absent. It only counts: no
-        parameter moves. If `stack` is the stack of the clients' models, `evaluate: {membership: {model: sent}}` attacks them as they are
+        parameter moves. If `stack` is the stack of the clients' models, `evaluate: {membership: {models: sent}}` attacks them as they are
         at the first such call of the round.
 
         Args:

@@ -102,7 +102,7 @@ impl Uses {
         (self.sought.is_noted() && !self.shown.is_noted()).then(|| {
             format!(
                 "evaluate.membership has no models to attack: the method `{method}` never calls round.send(models) with the stack of the \
-                 clients' models; leave out `model: sent`, or call it before the models are mixed"
+                 clients' models; leave out `models: sent`, or call it before the models are mixed"
             )
         })
     }
