@@ -134,9 +134,9 @@ impl Round<'_> {
         }
     }
 
-    /// Shows `models`, `[N, P]`, as those that clients send to their neighbours in this round. Without anybody who asks for them, which
-    /// [`Round::is_to_show`] tells, nothing happens. Of several stacks that a round shows the first counts. A method that calls this says so
-    /// by [`Profile::shows_models`](crate::Profile::shows_models).
+    /// Shows `models`, `[N, P]`, as those that clients send to others in this round; which clients do is what the traffic says. Without
+    /// anybody who asks for them, which [`Round::is_to_show`] tells, nothing happens. Of several stacks that a round shows the first counts. A
+    /// method that calls this says so by [`Profile::shows_models`](crate::Profile::shows_models).
     pub fn show(&mut self, models: &Stack) {
         if self.is_to_show() {
             self.sent.keep(models.duplicate());
@@ -145,7 +145,7 @@ impl Round<'_> {
 
     /// Whether somebody asks for the models that clients send in this round, and has none yet.
     pub fn is_to_show(&self) -> bool {
-        self.sent.are_missing(self.is_recorded)
+        self.sent.are_asked_for() && self.is_recorded && self.sent.models().is_none()
     }
 
     /// Notes a figure of the method's own: a number for the round, or one for each row of the models, `[R]`. If the models are judged

@@ -7,6 +7,8 @@ use meshfold_engine::Stack;
 pub struct SentModels {
     is_asked_for: bool,
     models: Option<Stack>,
+    /// Which clients have sent theirs, `[N]`.
+    senders: Vec<bool>,
 }
 
 impl SentModels {
@@ -14,8 +16,13 @@ impl SentModels {
     pub fn new(is_asked_for: bool) -> Self {
         Self {
             is_asked_for,
-            models: None,
+            ..Self::default()
         }
+    }
+
+    /// Whether somebody asks for them.
+    pub fn are_asked_for(&self) -> bool {
+        self.is_asked_for
     }
 
     /// Those of the last round that showed any, `[N, P]`.
@@ -23,18 +30,23 @@ impl SentModels {
         self.models.as_ref()
     }
 
+    /// Which clients have sent theirs in that round, `[N]`.
+    pub fn senders(&self) -> &[bool] {
+        &self.senders
+    }
+
     /// Forgets those of the round before.
     pub fn clear(&mut self) {
-        self.models = None;
+        (self.models, self.senders) = (None, Vec::new());
     }
 
-    /// Whether a round whose models are judged (`is_recorded`) is still to show what clients send.
-    pub(crate) fn are_missing(&self, is_recorded: bool) -> bool {
-        self.is_asked_for && is_recorded && self.models.is_none()
-    }
-
-    /// Keeps `models`, which belong to a round that is asked for them.
-    pub(crate) fn keep(&mut self, models: Stack) {
+    /// Keeps `models` as those that clients send.
+    pub fn keep(&mut self, models: Stack) {
         self.models = Some(models);
+    }
+
+    /// Notes which clients have sent theirs, `[N]`.
+    pub fn note_senders(&mut self, senders: Vec<bool>) {
+        self.senders = senders;
     }
 }

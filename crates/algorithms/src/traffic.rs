@@ -193,6 +193,32 @@ impl Traffic {
         nodes.into_iter().max().unwrap_or(0)
     }
 
+    /// Which of `nodes` nodes have sent anything, `[nodes]`.
+    pub fn senders(&self, nodes: usize) -> Vec<bool> {
+        let mut senders = vec![false; nodes];
+        let mut note = |node: usize| {
+            if let Some(sends) = senders.get_mut(node) {
+                *sends = true;
+            }
+        };
+        for exchange in self.exchanges() {
+            match exchange {
+                Exchange::Messages(messages) => messages
+                    .iter()
+                    .for_each(|message| note(message.from as usize)),
+                Exchange::Neighbours { degrees, .. } => {
+                    let linked = degrees.iter().enumerate();
+                    linked.for_each(|(node, degree)| {
+                        if *degree > 0 {
+                            note(node);
+                        }
+                    });
+                }
+            }
+        }
+        senders
+    }
+
     fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
         self.phases.iter().filter_map(|phase| match phase {
             Phase::Exchange(exchange) => Some(exchange),

@@ -37,8 +37,12 @@ fn of_validation(metric: &str) -> String {
     }
 }
 
-/// Whether a better value of `metric` is a better model: not so of what a run costs, of how far models differ, and of spreads.
+/// Whether a better value of `metric` is a better model: not so of what a run costs, of how far models differ, of what they tell attackers
+/// (least if they have learned nothing), and of spreads.
 fn says_how_good(metric: &str) -> bool {
+    if metric.starts_with("membership_") {
+        return false;
+    }
     let is_spread = ClientFigure::parse(metric).is_some_and(|figure| figure.is_spread());
     let of_models = FigureKind::of(metric) == FigureKind::Share || metric.contains("loss");
     let of_others = metric.starts_with("own.") || metric.starts_with("theory.");
@@ -189,6 +193,23 @@ mod tests {
         assert_eq!(
             deciding(Some("bytes_total"), "test_loss", &runs),
             "bytes_total"
+        );
+    }
+
+    #[test]
+    fn models_that_tell_attackers_little_are_not_the_best() {
+        let attacked = [("test_accuracy", 0.5), ("membership_accuracy", 0.6)];
+        for metric in [
+            "membership_accuracy",
+            "membership_auc",
+            "membership_tpr.worst10",
+        ] {
+            assert_eq!(deciding(None, metric, &[run(&attacked)]), "test_accuracy");
+        }
+        let on = Some("membership_auc");
+        assert_eq!(
+            deciding(on, "test_loss", &[run(&attacked)]),
+            "membership_auc"
         );
     }
 

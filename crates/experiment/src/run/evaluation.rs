@@ -1,6 +1,6 @@
 //! When models are judged, on what, and what is recorded: the only place where values come back from the device.
 
-use meshfold_algorithms::{Algorithm, AlgorithmError, OwnFigure, OwnFigures, RowKind};
+use meshfold_algorithms::{Algorithm, AlgorithmError, OwnFigure, OwnFigures, RowKind, SentModels};
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
 use rand::seq::index;
 
@@ -90,8 +90,8 @@ pub(crate) struct When {
 pub(crate) struct Models<'a> {
     /// Those that the method keeps.
     pub(crate) kept: &'a Stack,
-    /// Those that clients sent in the round, if they sent any and somebody asks for them.
-    pub(crate) sent: Option<&'a Stack>,
+    /// Those that clients sent in the round, if somebody asks for them.
+    pub(crate) sent: &'a SentModels,
 }
 
 impl Judge {
@@ -264,16 +264,19 @@ impl Judge {
         &self,
         learner: &Learner,
         deployed: &Stack,
-        sent: Option<&Stack>,
+        sent: &SentModels,
     ) -> Result<Option<Vec<Option<InferredMembership>>>, EngineError> {
         let Some(attack) = &self.attack else {
             return Ok(None);
         };
         let attacked = match attack.models {
-            AttackedModels::AfterRound => Some(deployed),
-            AttackedModels::Sent => sent,
+            AttackedModels::AfterRound => Some((deployed, &[][..])),
+            AttackedModels::Sent => sent.models().map(|models| (models, sent.senders())),
         };
-        let found = attacked.map(|models| attack.measure(learner, models));
+        let found = attacked.map(|(models, sent)| {
+            let is_there = |client: u32| sent.get(client as usize).copied().unwrap_or(true);
+            attack.measure(learner, models, is_there)
+        });
         found.transpose()
     }
 

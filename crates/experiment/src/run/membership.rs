@@ -107,8 +107,8 @@ impl MembershipAttack {
         &self.rows
     }
 
-    /// What the attackers find out who have the rows of `models`, of each client, `[N]`: nothing of clients without a model or without
-    /// examples. On a rank that does not know the labels they find out nothing.
+    /// What the attackers find out who have the rows of `models`, of each client, `[N]`: nothing of clients whose model they have not
+    /// (`is_there`), without a model or without examples. On a rank that does not know the labels they find out nothing.
     ///
     /// # Errors
     /// Those of the engine.
@@ -116,13 +116,16 @@ impl MembershipAttack {
         &self,
         learner: &Learner,
         models: &Stack,
+        is_there: impl Fn(u32) -> bool,
     ) -> Result<Vec<Option<InferredMembership>>, EngineError> {
         let mut found = vec![None; self.rows.clients()];
         let at_once = match self.rows.are_clients {
             true => self.at_once,
             false => self.at_once.min(MODELS),
         };
-        for targets in self.targets.chunks(at_once) {
+        let targets = self.targets.iter();
+        let targets: Vec<&Target> = targets.filter(|target| is_there(target.client)).collect();
+        for targets in targets.chunks(at_once) {
             let rows: Vec<u32> = targets.iter().map(|target| target.row).collect();
             let attacked = match self.rows.are_clients {
                 true => None,
@@ -140,7 +143,9 @@ impl MembershipAttack {
                     lists[place(index)].clone_from(&group(target).examples);
                 }
                 let outputs = learner.outputs(attacked, &RowExamples::each(set, lists))?;
-                let of = |(index, target)| group(target).scores(&outputs[place(index)]);
+                let of = |(index, target): (usize, &&Target)| {
+                    group(target).scores(&outputs[place(index)])
+                };
                 Ok::<Vec<Vec<f64>>, EngineError>(targets.iter().enumerate().map(of).collect())
             };
             let members = scores(ExampleSet::Train, |target| &target.members)?;

@@ -236,6 +236,10 @@ impl<'a> RunState<'a> {
             sent: &mut self.sent,
         };
         self.algorithm.round(&mut self.models, &mut round)?;
+        if self.sent.models().is_some() {
+            let senders = self.traffic.senders(self.models.rows());
+            self.sent.note_senders(senders);
+        }
         self.round = number;
         self.totals.local_steps += local_steps(&self.traffic);
         self.totals.bytes += self.traffic.bytes_total();
@@ -325,7 +329,7 @@ impl<'a> RunState<'a> {
             &*self.algorithm,
             Models {
                 kept: &self.models,
-                sent: self.sent.models(),
+                sent: &self.sent,
             },
             &self.alive,
             when,

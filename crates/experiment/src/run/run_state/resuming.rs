@@ -13,6 +13,9 @@ use crate::run::ranks::Step;
 use crate::run::stopwatch::Worked;
 use crate::run::theory_measurements::AVERAGED;
 
+/// The stack of the models that clients sent in the last round, and which of them did.
+const SENT: [&str; 2] = ["sent_models", "senders"];
+
 impl RunState<'_> {
     /// The position of each row in its examples, and its losses since the last record.
     pub(crate) fn learner_state(&self) -> LearnerState {
@@ -23,8 +26,13 @@ impl RunState<'_> {
     /// The numbers that the method keeps between rounds, by name.
     pub(crate) fn numbers(&self) -> BTreeMap<String, Vec<f64>> {
         let own = self.algorithm.numbers().into_iter();
-        own.map(|(name, numbers)| (name.to_owned(), numbers))
-            .collect()
+        let mut all: BTreeMap<String, Vec<f64>> = own.collect();
+        if self.sent.models().is_some() {
+            let senders = self.sent.senders().iter();
+            let senders = senders.map(|sends| f64::from(u8::from(*sends)));
+            all.insert(SENT[1].to_owned(), senders.collect());
+        }
+        all
     }
 
     /// Whether each row of the models is alive, `[R]`; empty if all are.
@@ -42,6 +50,7 @@ impl RunState<'_> {
         let of_method = kept.filter_map(|kept| Some((kept.name(), kept.get()?)));
         let mut stacks: Vec<(&str, &Stack)> = of_method.collect();
         stacks.extend(self.theory.state());
+        stacks.extend(self.sent.models().map(|models| (SENT[0], models)));
         stacks.push((MODELS, &self.models));
         stacks
     }
@@ -71,7 +80,8 @@ impl RunState<'_> {
             }
         }
         for (name, numbers) in numbers {
-            if !self.algorithm.may_keep(name, numbers) {
+            let of_sent = name == SENT[1] && self.may_hold(SENT[0], numbers.len());
+            if !of_sent && !self.algorithm.may_keep(name, numbers) {
                 return Some(format!("the method does not keep such numbers as `{name}`"));
             }
         }
@@ -88,6 +98,7 @@ impl RunState<'_> {
         match name {
             MODELS => rows == self.models.rows(),
             AVERAGED => rows == 1 && self.theory.averages(),
+            name if name == SENT[0] => rows == self.models.rows() && self.sent.are_asked_for(),
             name => self.algorithm.may_keep_stack(name, rows),
         }
     }
@@ -117,6 +128,7 @@ impl RunState<'_> {
             checkpoint.read(&name, &mut stack)?;
             match name.as_str() {
                 AVERAGED => averaged = Some(stack),
+                name if name == SENT[0] => self.sent.keep(stack),
                 name => self.algorithm.restore_stack(name, stack),
             }
         }
@@ -124,7 +136,12 @@ impl RunState<'_> {
         self.theory
             .restore(averaged, saved.iterates, saved.gradients);
         for (name, numbers) in saved.numbers {
-            self.algorithm.restore_numbers(&name, numbers);
+            match name == SENT[1] {
+                true => self
+                    .sent
+                    .note_senders(numbers.iter().map(|sends| *sends > 0.0).collect()),
+                false => self.algorithm.restore_numbers(&name, numbers),
+            }
         }
         self.learner.resume(&saved.learner);
         self.totals = saved.totals;
