@@ -33,6 +33,9 @@ pub(crate) fn view_column(name: &str, loss: Loss) -> Column {
         ("membership_accuracy" | "membership_auc" | "membership_tpr", _) => {
             format!("{} of an attacker who has the client's model.", attack_about(name))
         }
+        ("membership_examples", _) => {
+            "Training examples that the attacker guesses at, and as many others.".to_owned()
+        }
         ("local_test_examples", _) => "Examples of the client's local test set.".to_owned(),
         (_, Some(label)) => format!("Accuracy on the test examples of label {label}."),
         (name, None) => match name.strip_prefix(OWN) {

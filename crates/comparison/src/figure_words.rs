@@ -28,6 +28,15 @@ pub(crate) fn of_figure(name: &str, loss: Loss) -> (String, Unit) {
     };
     let of = of.strip_prefix("own.").unwrap_or(of);
     let mut words = of.replace(['_', '.'], " ");
+    // Figures of attackers: other abbreviations are a method's own.
+    if let Some(figure) = name.strip_prefix("membership_") {
+        let short = ["auc", "tpr"]
+            .into_iter()
+            .find(|short| figure.starts_with(short));
+        words = short.map_or(words.clone(), |short| {
+            words.replacen(short, &short.to_uppercase(), 1)
+        });
+    }
     let unit = unit(name, loss);
     if unit == Unit::Of("s") {
         words = words.replace("seconds", "time");
@@ -72,6 +81,14 @@ mod tests {
             ("own.seconds", "Time", Unit::Of("s")),
             ("wall_seconds", "Wall time", Unit::Of("s")),
             ("own.p10", "P10", Unit::Number),
+            ("membership_auc", "Membership AUC", Unit::Number),
+            (
+                "membership_tpr.worst10",
+                "Membership TPR, worst 10 %",
+                Unit::Share,
+            ),
+            ("membership_accuracy", "Membership accuracy", Unit::Share),
+            ("own.auc", "Auc", Unit::Number),
             (
                 "seconds_to=0.9",
                 "Simulated time to 90 % test accuracy",

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from test_own_methods import with_algorithm
 
 import meshfold as mf
+import meshfold.methods
 
 Scores = NDArray[np.float64]
+METHODS = {method.name: method for method in vars(meshfold.methods).values() if isinstance(method, type) and issubclass(method, mf.Method)}
 
 
 @pytest.fixture
@@ -108,10 +110,89 @@ def test_a_method_that_shows_no_models_is_warned_of(overfitting: Experiment) -> 
         models.mix(round.mixing)
 
     for do in (silent, aside):
-        with pytest.warns(UserWarning, match=r"evaluate\.membership has no models to attack: the method `acting` never calls round\.send\(models\)"):
+        with pytest.warns(UserWarning, match=r"evaluate\.membership has no models to attack: in the rounds that are judged, the method `acting` sends none"):
             table = attacked(overfitting, do, models="sent")
         assert table["membership_auc"].null_count() == len(table)
     attacked(overfitting, told, models="sent")
+
+
+def test_models_of_another_stack_are_attacked_where_a_method_says_so(overfitting: Experiment) -> None:
+    found = []
+
+    def noisy(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        sent = models.copy()
+        sent.set(sent.numpy() + np.random.default_rng(round.number).normal(size=sent.shape) / 10)
+        round.send(sent.copy())
+        round.send(sent, models=True)
+        found.append(look(round, sent))
+        models.set(sent.mix(round.mixing))
+
+    table = attacked(overfitting, noisy, models="sent")
+    rows = table.filter(table["round"] == 3).sort("row")
+    assert rows["membership_auc"].to_list() == pytest.approx([of_client["membership_auc"] for of_client in found[-1]])
+    assert rows["membership_examples"].to_list() == [40, 40]
+
+    def few(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        round.send(models.gather([0]), edges=[[0, 1]], models=True)
+
+    def nothing(models: mf.Stack, round: mf.Round) -> None:
+        round.send(models=True)
+
+    for do, why in ((few, "the stack has 1 rows, needed those of 2 clients with `models=True`"), (nothing, "there is none")):
+        with pytest.raises(mf.RunFailed, match=why):
+            attacked(overfitting, do)
+
+
+def test_clients_that_send_to_nobody_are_not_attacked(overfitting: Experiment) -> None:
+    def one_way(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        round.send(models, edges=[[1, 0]])
+
+    with pytest.warns(mf.MeshfoldWarning):
+        table = attacked(overfitting, one_way, models="sent")
+    last = table.filter(table["round"] == 3).sort("row")["membership_auc"].to_list()
+    assert last[0] is None and last[1] is not None
+
+
+#: What goes over the network with these is no model: parts, differences, or models of other rounds.
+WITHOUT_MODELS = {
+    "ad_psgd",
+    "beer",
+    "choco_sgd",
+    "deep_squeeze",
+    "dfed_alt",
+    "dfed_salt",
+    "dfedpgp",
+    "dispfl",
+    "div_share",
+    "gossip_learning",
+    "lead",
+    "relay_sgd",
+    "sparse_sharing",
+    "squarm_sgd",
+    "swift",
+    "teleportation",
+}
+
+
+@pytest.mark.filterwarnings("ignore::meshfold.MeshfoldWarning")
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_published_methods_say_whether_they_send_models(experiment: Experiment, name: str) -> None:
+    own = {"name": name, "batch_size": 1 if name == "dp_dsgd" else 10, "learning_rate": 0.05, "local": {"steps": 2}}
+    own |= {"dp_dsgd": {"lot": 4}, "pens": {"search": 2}}.get(name, {})
+    whole = {**experiment, "algorithm": {"own": own}, "evaluate": {"membership": {"models": "sent"}}, "sweep": None, "rounds": 3}
+    whole["topology"] = "path" if name == "relay_sgd" else "ring"
+    if not METHODS[name].overlay:
+        del whole["topology"]
+    if name in WITHOUT_MODELS:
+        with pytest.raises(mf.ConfigError, match="no client of this method sends its whole model"):
+            mf.plan(whole)
+        return
+    table = mf.run(whole, progress=False).clients().to_polars()
+    of_rounds = table.filter(table["round"] > 0)
+    assert of_rounds["membership_auc"].null_count() == (10 if name == "slow_mo" else 0) * 3, name
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,12 @@ pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
 }
 
 /// The columns of what attackers find out about who trained on what.
-const MEMBERSHIP: [&str; 3] = ["membership_accuracy", "membership_auc", "membership_tpr"];
+const MEMBERSHIP: [&str; 4] = [
+    "membership_accuracy",
+    "membership_auc",
+    "membership_tpr",
+    "membership_examples",
+];
 
 /// Measures the views that a run asks for. A figure that is absent is NaN.
 #[derive(Debug)]
@@ -185,7 +190,7 @@ impl ClientMeasurements {
             return Vec::new();
         }
         let found = found.zip(client).and_then(|(found, client)| found[client]);
-        let figures = found.map_or([f64::NAN; 3], InferredMembership::figures);
+        let figures = found.map_or([f64::NAN; 4], InferredMembership::figures);
         figures.to_vec()
     }
 

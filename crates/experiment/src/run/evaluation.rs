@@ -429,10 +429,10 @@ fn spread<'a>(scores: impl Iterator<Item = &'a Score>, figure: fn(&Score) -> f64
     Spread::of(&scores.map(figure).collect::<Vec<_>>())
 }
 
-/// The spreads of what attackers find out, in the order of [`InferredMembership::figures`].
+/// The spreads of what attackers find out: the first three of [`InferredMembership::figures`].
 fn spreads_of_attack(found: &[InferredMembership]) -> [Spread; 3] {
     let figures = found.iter().map(|found| found.figures());
-    let figures: Vec<[f64; 3]> = figures.collect();
+    let figures: Vec<[f64; 4]> = figures.collect();
     [0, 1, 2].map(|figure| {
         let of_all: Vec<f64> = figures.iter().map(|figures| figures[figure]).collect();
         Spread::of(&of_all)

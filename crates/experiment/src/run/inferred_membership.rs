@@ -7,6 +7,8 @@ pub(crate) struct InferredMembership {
     pub(crate) accuracy: f64,
     /// The probability that a member looks more like one than a non-member does; ½ by chance.
     pub(crate) auc: f64,
+    /// How many members there are, and as many non-members.
+    pub(crate) examples: usize,
     /// The greatest share of members that are found while at most 1 % of the non-members are taken for members.
     pub(crate) tpr: f64,
 }
@@ -30,6 +32,7 @@ impl InferredMembership {
         let mut best = Self {
             accuracy: 0.5,
             auc: 0.0,
+            examples: members.len(),
             tpr: 0.0,
         };
         // A threshold lies between scores: examples of one score are told apart by none.
@@ -52,9 +55,9 @@ impl InferredMembership {
 }
 
 impl InferredMembership {
-    /// Accuracy, area under the curve and true-positive rate.
-    pub(crate) fn figures(self) -> [f64; 3] {
-        [self.accuracy, self.auc, self.tpr]
+    /// Accuracy, area under the curve, true-positive rate, and the number of members.
+    pub(crate) fn figures(self) -> [f64; 4] {
+        [self.accuracy, self.auc, self.tpr, self.examples as f64]
     }
 }
 
@@ -131,6 +134,7 @@ mod tests {
         InferredMembership {
             accuracy: most(&mut rates.iter().map(|[tpr, fpr]| (tpr + 1.0 - fpr) / 2.0)),
             auc: pairs.sum::<f64>() / (members.len() * non_members.len()) as f64,
+            examples: members.len(),
             tpr: most(
                 &mut rates
                     .iter()
@@ -143,14 +147,24 @@ mod tests {
     #[test]
     fn members_that_all_score_lower_are_all_found() {
         let [accuracy, auc, tpr] = [1.0; 3];
-        let all = InferredMembership { accuracy, auc, tpr };
+        let all = InferredMembership {
+            accuracy,
+            auc,
+            examples: 2,
+            tpr,
+        };
         assert_eq!(of(&[0.1, 0.2], &[0.3, 0.9, 0.4]), all);
     }
 
     #[test]
     fn scores_that_are_all_the_same_tell_nothing() {
         let [accuracy, auc, tpr] = [0.5, 0.5, 0.0];
-        let nothing = InferredMembership { accuracy, auc, tpr };
+        let nothing = InferredMembership {
+            accuracy,
+            auc,
+            examples: 4,
+            tpr,
+        };
         assert_eq!(of(&[1.0; 4], &[1.0; 4]), nothing);
         assert_eq!(InferredMembership::of(&[], &[1.0]), None);
         assert_eq!(InferredMembership::of(&[1.0], &[]), None);
@@ -159,7 +173,12 @@ mod tests {
     #[test]
     fn members_that_score_higher_are_no_better_than_chance() {
         let [accuracy, auc, tpr] = [0.5, 0.0, 0.0];
-        let worst = InferredMembership { accuracy, auc, tpr };
+        let worst = InferredMembership {
+            accuracy,
+            auc,
+            examples: 2,
+            tpr,
+        };
         assert_eq!(of(&[3.0, 2.0], &[1.0, 0.5]), worst);
     }
 

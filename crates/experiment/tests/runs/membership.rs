@@ -197,8 +197,14 @@ fn clients_are_attacked_by_the_models_of_their_servers() {
     );
     let run = RecordedRun::read(&case.folder()).unwrap();
     let views = run.client_views().unwrap();
-    let names = ["membership_accuracy", "membership_auc", "membership_tpr"];
+    let names = [
+        "membership_accuracy",
+        "membership_auc",
+        "membership_tpr",
+        "membership_examples",
+    ];
     assert_eq!(views.columns, names);
+    assert!(views.rows[1..7].iter().all(|row| row[3] == 40.0));
     for (record, rows) in of_server.iter().zip(views.rows.chunks(7)) {
         let (server, clients) = rows.split_first().unwrap();
         assert!(server.iter().all(|figure| figure.is_nan()));

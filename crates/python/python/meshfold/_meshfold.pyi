@@ -320,6 +320,12 @@ class Batch:
     def sizes(self) -> NDArray[np.int64]:
         """How many examples each row has, `[R]`, int64."""
     @property
+    def learning_rates(self) -> NDArray[np.float32] | None:
+        """The learning rate of each row's step on this mini-batch, `[R]`, 0 for rows that are idle; None for examples of the method's choice.
+
+        `Round.learning_rates` is that of the step behind it.
+        """
+    @property
     def on(self) -> str:
         """Which examples these are of: `train`, `validation` or `test`. Local test sets are kept apart from the training examples, and count
         among them."""
@@ -582,12 +588,12 @@ class Round:
         edges: ArrayLike | None = None,
         to: Literal["server"] | ArrayLike | None = None,
         from_: Literal["server"] | ArrayLike | None = None,
+        models: bool = False,
     ) -> None:
         """Counts the traffic of one message from every client that takes part to each neighbour that receives from it.
 
         A message has the size of a row of `stack`, or `bytes` bytes; that of a whole model if both are absent. It only counts: no
-        parameter moves. If `stack` is the stack of the clients' models, `evaluate: {membership: {models: sent}}` attacks them as they are
-        at the first such call of the round.
+        parameter moves.
 
         Args:
             stack: what is sent, `[R, P]`: 4 bytes for each parameter of a row, or what `top_k` or `quantize` has made of it.
@@ -599,6 +605,8 @@ class Round:
             to: `"server"`, to which the clients in `from_` send one message each. The class of the method must say `server = True`.
             from_: `"server"`, which sends one message to each client in `to`. In both cases the clients are a list, `[K]`, or all that take
                 part if there is none.
+            models: whether `stack`, `[N, P]`, has the models that clients send, which `evaluate: {membership: {models: sent}}` attacks as they
+                are at the first such call of the round. The stack of the clients' models itself always has.
 
         Raises:
             ValueError: if both `stack` and `bytes` are given, or `edges` beside `to` or `from_`; if there is not one number for each client or

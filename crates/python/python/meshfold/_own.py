@@ -45,6 +45,7 @@ _ATTRIBUTES: dict[str, tuple[type, str]] = {
     "server": (bool, "true or false"),
     "mixes_by_weights": (bool, "true or false"),
     "has_own_clock": (bool, "true or false"),
+    "sends_models": (bool, "true or false"),
     "stacks": (int, "a whole number"),
 }
 
@@ -75,6 +76,8 @@ class Method:
             that they would do.
         has_own_clock: whether the method simulates time itself, for clients that do not go in rounds. It records the time at the end of each
             round by `round.record("seconds", ...)`, which is then `simulated_seconds`, too. A `network` has no effect, and a plan warns of it.
+        sends_models: whether clients send whole models, by `round.send(models)` or `round.send(stack, models=True)`. If not, a plan refuses
+            `evaluate: {membership: {models: sent}}`.
         stacks: the most stacks that it holds besides the models; memory is planned for them.
     """
 
@@ -84,6 +87,7 @@ class Method:
     server: ClassVar[bool] = False
     mixes_by_weights: ClassVar[bool] = True
     has_own_clock: ClassVar[bool] = False
+    sends_models: ClassVar[bool] = True
     stacks: ClassVar[int] = 4
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -220,7 +224,7 @@ class _Version:
 
 def _no_content_of(cls: type[Method]) -> Callable[[type], Collection[str]]:
     """The attributes of the class and its bases that digests leave out: no number of a run goes by them. Keys are part of its id anyway."""
-    return lambda kind: {"name", "version", "forecast", *_own_keys(kind)} if kind in cls.__mro__ else ()
+    return lambda kind: {"name", "version", "forecast", "sends_models", *_own_keys(kind)} if kind in cls.__mro__ else ()
 
 
 def own_values(cls: type) -> dict[str, Any]:

@@ -259,6 +259,13 @@ fn read_only<'py, T: Element, D: Dimension>(
 
 #[pymethods]
 impl PyBatch {
+    #[doc = documented!("Batch.learning_rates")]
+    #[getter]
+    fn learning_rates<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f32>>> {
+        let rates = self.examples.rates()?;
+        Some(PyArray1::from_vec(py, rates))
+    }
+
     #[doc = documented!("Batch.indices")]
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {

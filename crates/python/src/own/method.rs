@@ -40,6 +40,8 @@ pub(crate) struct PyMethod {
     mixes_by_weights: bool,
     /// Whether it simulates time itself.
     has_own_clock: bool,
+    /// Whether clients send whole models.
+    sends_models: bool,
     /// Stacks that it holds besides the models, at most.
     stacks: usize,
 }
@@ -63,6 +65,7 @@ impl PyMethod {
                 server: of_class.getattr("server")?.extract()?,
                 mixes_by_weights: of_class.getattr("mixes_by_weights")?.extract()?,
                 has_own_clock: of_class.getattr("has_own_clock")?.extract()?,
+                sends_models: of_class.getattr("sends_models")?.extract()?,
                 stacks: of_class.getattr("stacks")?.extract()?,
             })
         })
@@ -121,6 +124,7 @@ impl MethodSpec for PyMethod {
             mixes_by_weights: self.mixes_by_weights,
             has_own_clock: self.has_own_clock,
             counts_itself: true,
+            shows_models: self.sends_models,
             ..exchange
         }
     }

@@ -101,8 +101,8 @@ impl Uses {
     fn unseen(&self, method: &str) -> Option<String> {
         (self.sought.is_noted() && !self.shown.is_noted()).then(|| {
             format!(
-                "evaluate.membership has no models to attack: the method `{method}` never calls round.send(models) with the stack of the \
-                 clients' models; leave out `models: sent`, or call it before the models are mixed"
+                "evaluate.membership has no models to attack: in the rounds that are judged, the method `{method}` sends none. Call \
+                 round.send(models) before they are mixed, or round.send(stack, models=True) if clients send those of another stack"
             )
         })
     }

@@ -244,6 +244,7 @@ class Asynchronous:
     overlay: ClassVar[bool] = True
     stacks: ClassVar[int] = 12
     has_own_clock: ClassVar[bool] = True
+    sends_models: ClassVar[bool] = False
 
     seconds_per_step: float = 1.0
     sigma: float = 0.0

@@ -30,6 +30,7 @@ class Beer(CompressedGossip, KeepsCopies, BeginsAnew, mf.Method):
     Attributes: those of `CompressedGossip`. `gamma` is .2 if absent; with `qsgd` and few bits it is smaller.
     """
 
+    sends_models = False
     stacks = 8
     usual_gamma = 0.2
 

@@ -28,6 +28,8 @@ class ChocoSgd(CompressedGossip, KeepsCopies, mf.Method):
     Attributes: those of `CompressedGossip`. `gamma` is .4 if absent; with `qsgd` and few bits it is smaller.
     """
 
+    sends_models = False
+
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
         return {"bytes": about.to_neighbours(message_bytes(self, about.parameters))}
 

@@ -39,7 +39,7 @@ class DecentLam(Momentum, KeepsLinks, NeedsSymmetry, mf.Method):
         self.tell_of_change(round, instead="momentum_tracking stands it")
         gradient, rates = round.gradients(models)
         mixed = models.copy().add_scaled(gradient, -rates)
-        round.send(mixed)
+        round.send(mixed, models=True)
         mixed.mix(round.mixing)
         direction = (models - mixed) * inverse(rates)
         self.accumulate(self.momentum_of_clients, direction, round)

@@ -23,6 +23,7 @@ class DeepSqueeze(CompressedGossip, mf.Method):
     absent; with `qsgd` and few bits it is smaller.
     """
 
+    sends_models = False
     usual_gamma = 0.05
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:

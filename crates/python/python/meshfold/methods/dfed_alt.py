@@ -29,6 +29,7 @@ class DfedAlt(mf.Method):
         private_steps: k, the steps on the private layers in a round.
     """
 
+    sends_models = False
     private: list[str] | str = "last"
     private_steps: int = 5
 

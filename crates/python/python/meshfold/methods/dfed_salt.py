@@ -32,6 +32,7 @@ class DfedSalt(mf.Method):
         rho: the radius in which the worst shared layers are sought, at least 0.
     """
 
+    sends_models = False
     private: list[str] | str = "last"
     private_steps: int = 5
     rho: float = 0.01

@@ -34,6 +34,7 @@ class DFedPgp(mf.Method):
         private_steps: k, the steps on the private layers in a round, at least 1.
     """
 
+    sends_models = False
     mixes_by_weights = False
 
     name = "dfedpgp"

@@ -42,6 +42,7 @@ class DisPfl(mf.Method):
         prune: the share of a mask that changes at first, from 0 to 1.
     """
 
+    sends_models = False
     name = "dispfl"
     stacks = 5
     density: float = 0.5

@@ -49,7 +49,7 @@ class Ditto(mf.Method):
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         round.train(models, anchor=self.shared, mu=self.pull, steps=self.personal_steps)
         round.train(self.shared)
-        round.send(self.shared)
+        round.send(self.shared, models=True)
         self.shared.mix(round.mixing)
         apart = self.shared - self.shared.mean().gather([0] * round.clients)
         round.record("shared_consensus", float((apart.norms() ** 2).mean() ** 0.5))

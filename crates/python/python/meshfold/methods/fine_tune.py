@@ -37,7 +37,7 @@ class FineTune(mf.Method):
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         round.train(self.shared)
-        round.send(self.shared)
+        round.send(self.shared, models=True)
         self.shared.mix(round.mixing)
         models.set(self.shared)
         if round.recorded and self.tuning_steps > 0:

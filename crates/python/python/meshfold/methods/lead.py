@@ -43,6 +43,7 @@ class Lead(Compressed, KeepsCopies, NeedsSymmetry, BeginsAnew, mf.Method):
         alpha: how far what is known moves in a round, above 0 and at most 1.
     """
 
+    sends_models = False
     # Three of them are arrays of NumPy in which messages are rounded.
     stacks = 11
     compression = "qsgd"

@@ -25,6 +25,7 @@ class RelaySgd(mf.Method):
     Source: Vogels et al., NeurIPS 2021 (arXiv 2110.04175), Algorithm 1.
     """
 
+    sends_models = False
     mixes_by_weights = False
     stacks = 8
 

@@ -23,6 +23,7 @@ class SparseSharing(mf.Method):
         keep: the probability of a parameter to be sent, above 0 and at most 1.
     """
 
+    sends_models = False
     keep: float = 0.1
 
     def check(self) -> None:

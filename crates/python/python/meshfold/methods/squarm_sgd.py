@@ -34,6 +34,7 @@ class SquarmSgd(CompressedGossip, KeepsCopies, mf.Method):
         growth: p, at least 0.
     """
 
+    sends_models = False
     threshold: float = 1.0
     growth: float = 0.0
 

@@ -36,6 +36,7 @@ class Teleportation(mf.Method):
             `one_peer`, which takes one of these hops in each round, in turn.
     """
 
+    sends_models = False
     overlay = False
     slots: int = 8
     slots_topology: Literal["ring", "complete", "exponential", "one_peer"] = "one_peer"

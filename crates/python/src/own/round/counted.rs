@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use meshfold_engine::Stack;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -86,7 +87,11 @@ impl PyRound {
     }
 
     #[doc = documented!("Round.send")]
-    #[pyo3(signature = (stack=None, *, bytes=None, edges=None, to=None, from_=None))]
+    #[pyo3(signature = (stack=None, *, bytes=None, edges=None, to=None, from_=None, models=false))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are the arguments of a function in Python"
+    )]
     fn send(
         &self,
         py: Python<'_>,
@@ -95,10 +100,16 @@ impl PyRound {
         edges: Option<&Bound<'_, PyAny>>,
         to: Option<&Bound<'_, PyAny>>,
         from_: Option<&Bound<'_, PyAny>>,
+        models: bool,
     ) -> PyResult<()> {
+        if models && stack.is_none() {
+            return Err(PyValueError::new_err(
+                "send: `models=True` says that the stack has the models that clients send, and there is none",
+            ));
+        }
         let named = |stack| PyStack::argument(stack, "send: `stack`");
         let stack = stack.map(named).transpose()?;
-        let are_models = stack.as_ref().is_some_and(|stack| !self.is_side(stack));
+        let are_models = models || stack.as_ref().is_some_and(|stack| !self.is_side(stack));
         let stack = stack.map(Bound::try_borrow).transpose()?;
         let clients = self.setting.clients;
         let from = from_;
@@ -132,6 +143,11 @@ impl PyRound {
         };
         let shown = stack.as_ref().filter(|_| are_models);
         let shown = shown.map(|stack| stack.stack()).transpose()?;
+        if let Some(rows) = shown.map(Stack::rows).filter(|rows| *rows != clients) {
+            return Err(PyValueError::new_err(format!(
+                "send: the stack has {rows} rows, needed those of {clients} clients with `models=True`"
+            )));
+        }
         self.uses.send.note();
         self.with(py, move |mut lent| {
             if let Some(models) = shown.filter(|_| lent.round.is_to_show()) {
