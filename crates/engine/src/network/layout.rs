@@ -5,7 +5,7 @@
 pub const ALIGNMENT: usize = 64;
 
 /// One parameter block, a row-major matrix `[inputs, outputs]`; a bias has one input.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Block {
     /// Name as a user would look it up, for example `dense0.weight`.
     pub name: String,
