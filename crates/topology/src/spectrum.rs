@@ -2,7 +2,8 @@
 
 use crate::{Form, MixingMatrix, Overlay, TopologyError, Weights};
 use distance_from_mean::distance_from_mean;
-use extremes::{Extremes, extremes};
+pub(crate) use extremes::Extremes;
+use extremes::extremes;
 use long_run::second_modulus;
 use symmetric::Symmetric;
 

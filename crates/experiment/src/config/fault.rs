@@ -312,6 +312,9 @@ impl ConfigFault {
                 brief(path),
                 known.join(", ")
             )),
+            Self::UnknownKey { known, .. } if known.is_empty() => {
+                Some("it has no keys".to_owned())
+            }
             Self::UnknownKey { key, known, .. } => Some(suggestion(key, known, "keys here")),
             Self::UnknownChoice { found, known } => {
                 let is_method = known.iter().any(|known| known == "dsgd");

@@ -43,12 +43,18 @@ fn single(group: &Group<'_>) -> String {
     let traffic = bytes(group.final_figure(|last| last.bytes_total));
     match group.lambda_text() {
         Some(lambda) => text.push_str(&format!(
-            " The overlay {}{} mixes with λ = {lambda}; {traffic} crossed it.",
+            " The overlay {}{} {} λ = {lambda}; {traffic} crossed it.",
             crate::runs::setting_label::topology(&group.first().settings).unwrap_or_default(),
             if group.has_failures() {
                 ", before anything fails,"
             } else {
                 ""
+            },
+            // Of one that changes this says nothing of how well it mixes.
+            if lambda.ends_with("in round 1") {
+                "changes, and has"
+            } else {
+                "mixes with"
             },
         )),
         None => text.push_str(&format!(" {traffic} crossed the network.")),

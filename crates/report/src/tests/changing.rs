@@ -76,7 +76,7 @@ fn figures_of_the_first_of_several_phases_are_called_so() {
         assert!(shown.contains(words), "{words}");
     }
     let alone = page(&phases, &folder);
-    assert!(headline(&alone).contains("mixes with λ = 0.911 in round 1;"));
+    assert!(headline(&alone).contains("changes, and has λ = 0.911 in round 1;"));
 }
 
 #[test]

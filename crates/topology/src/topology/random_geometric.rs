@@ -19,7 +19,8 @@ const DRAWS: usize = 1000;
 /// Gilbert, *Random plane networks* (1961); for gossip, Boyd, Ghosh, Prabhakar and Shah, *Randomized gossip algorithms* (2006), Section IV.
 ///
 /// # Interpretation
-/// Draws are repeated until one is connected, at most 1,000 times. They begin to be connected at a radius of about `√(ln N / (π N))`.
+/// Draws are repeated until one is connected, at most 1,000 times. Of many nodes, draws begin to be connected at a radius of about
+/// `√(ln N / (π N))`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RandomGeometric {
@@ -70,9 +71,9 @@ impl FixedOverlay for RandomGeometric {
         }
         let found = format!("{radius}, and none of {DRAWS} draws connected {nodes} nodes");
         let n = nodes as f64;
+        let about = (n.ln() / (PI * n)).sqrt();
         let needed = format!(
-            "more than √(ln N / (π N)) = {:.4}",
-            (n.ln() / (PI * n)).sqrt()
+            "a larger one: of many nodes, draws begin to be connected at about √(ln N / (π N)) = {about:.4}"
         );
         Err(TopologyError::setting(
             "random_geometric.radius",
@@ -116,7 +117,7 @@ mod tests {
         let said = built(&RandomGeometric { radius: 0.02 }, 100).unwrap_err();
         assert_eq!(
             said.to_string(),
-            "random_geometric.radius: found 0.02, and none of 1000 draws connected 100 nodes, needed more than √(ln N / (π N)) = 0.1211"
+            "random_geometric.radius: found 0.02, and none of 1000 draws connected 100 nodes, needed a larger one: of many nodes, draws begin to be connected at about √(ln N / (π N)) = 0.1211"
         );
     }
 }

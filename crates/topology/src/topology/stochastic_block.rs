@@ -91,6 +91,17 @@ impl FixedOverlay for StochasticBlock {
         }
         TopologyError::expect_probability("stochastic_block.within", self.within)?;
         TopologyError::expect_probability("stochastic_block.between", self.between)?;
+        if self.between == 0.0 && self.blocks > 1 {
+            let needed = format!(
+                "above 0: nothing else links the {} communities",
+                self.blocks
+            );
+            return Err(TopologyError::setting(
+                "stochastic_block.between",
+                0,
+                needed,
+            ));
+        }
         for _ in 0..DRAWS {
             let overlay = Overlay::from_edges(nodes, self.draw(nodes, rng))?;
             if overlay.is_connected() {
@@ -165,7 +176,13 @@ mod tests {
             let said = build(10, blocks, chances).unwrap_err().to_string();
             assert!(said.starts_with(path), "{said}");
         }
-        let said = build(10, 2, [1.0, 0.0]).unwrap_err();
+        let said = build(10, 2, [1.0, 0.0]).unwrap_err().to_string();
+        let needed = "above 0: nothing else links the 2 communities";
+        assert_eq!(
+            said,
+            format!("stochastic_block.between: found 0, needed {needed}")
+        );
+        let said = build(100, 2, [0.001, 0.001]).unwrap_err();
         assert!(
             matches!(said, TopologyError::NeverConnected { .. }),
             "{said}"

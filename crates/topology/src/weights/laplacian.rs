@@ -2,7 +2,7 @@
 
 use super::equal;
 use super::weights_spec::{AfterFailures, WeightsSpec, usual};
-use crate::spectrum::laplacian_extremes;
+use crate::spectrum::{Extremes, laplacian_extremes};
 use crate::{MixingMatrix, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -14,6 +14,10 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// Hua et al., Section 3, the equation before Fig. 2.
+///
+/// # Interpretation
+/// Of an overlay in several parts, as rounds of overlays that change often are, `λ_2` is the least and `λ_N` the largest of the parts that have
+/// links: the `λ_2` of the whole is 0, and with it two nodes that are linked would swap their models.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Laplacian {
@@ -51,7 +55,7 @@ impl WeightsSpec for Laplacian {
         if overlay.is_complete() && self.is_mean_when_complete() {
             return equal(overlay);
         }
-        let extremes = laplacian_extremes(overlay)?;
+        let extremes = extremes_of_parts(overlay)?;
         let theta = self.theta.unwrap_or(extremes.smallest / extremes.largest);
         let weight = 2.0 / ((1.0 + theta) * extremes.largest);
         let own = |node, _| 1.0 - overlay.degree(node) as f64 * weight;
@@ -66,6 +70,51 @@ impl WeightsSpec for Laplacian {
     fn after_failures(&self) -> AfterFailures {
         AfterFailures::OneWeight
     }
+}
+
+/// `λ_2` and `λ_N` of the Laplacian of an overlay with links; of one in several parts the least and the largest of the parts that have links.
+///
+/// # Errors
+/// [`TopologyError::Eigenvalues`].
+fn extremes_of_parts(overlay: &Overlay) -> Result<Extremes, TopologyError> {
+    let components = overlay.components();
+    if components.len() == 1 {
+        return laplacian_extremes(overlay);
+    }
+    if overlay.listed_arcs() == 0 {
+        // Every two of some nodes are linked.
+        let Extremes { largest, .. } = laplacian_extremes(overlay)?;
+        return Ok(Extremes {
+            smallest: largest,
+            largest,
+        });
+    }
+    let mut places = vec![(0, 0); overlay.nodes()];
+    for (part, component) in components.iter().enumerate() {
+        for (place, node) in (0..).zip(component) {
+            places[*node as usize] = (part, place);
+        }
+    }
+    let mut edges: Vec<Vec<(u32, u32)>> = vec![Vec::new(); components.len()];
+    for (a, b) in overlay.edges() {
+        let (part, place) = places[a as usize];
+        edges[part].push((place, places[b as usize].1));
+    }
+    let parts = components.iter().zip(edges);
+    let linked = parts.filter(|(_, edges)| !edges.is_empty());
+    let none = Extremes {
+        smallest: f64::INFINITY,
+        largest: 0.0,
+    };
+    linked
+        .into_iter()
+        .try_fold(none, |all, (component, edges)| {
+            let part = laplacian_extremes(&Overlay::from_edges(component.len(), edges)?)?;
+            Ok(Extremes {
+                smallest: all.smallest.min(part.smallest),
+                largest: all.largest.max(part.largest),
+            })
+        })
 }
 
 #[cfg(test)]
@@ -91,6 +140,23 @@ mod tests {
         let matrix = matrix_of(&Laplacian::default(), &star).unwrap();
         assert!(matrix.min_self_weight() < 0.0);
         assert!(matrix.is_doubly_stochastic(1e-12));
+    }
+
+    #[test]
+    fn parts_of_an_overlay_take_their_means() {
+        // Two pairs, a triangle and a node by itself.
+        let edges = [(0, 3), (1, 2), (4, 5), (5, 6), (4, 6)];
+        let parts = Overlay::from_edges(8, edges).unwrap();
+        let matrix = matrix_of(&Laplacian::default(), &parts).unwrap();
+        // λ_2 is 2, of a pair, and λ_N 3, of the triangle.
+        let weight = 2.0 / 5.0;
+        assert!((matrix.weight(0, 3) - weight).abs() < 1e-12);
+        assert!((matrix.weight(4, 4) - (1.0 - 2.0 * weight)).abs() < 1e-12);
+        assert_eq!(matrix.weight(7, 7), 1.0);
+        let pairs = Overlay::from_edges(5, [(0, 4), (1, 3)]).unwrap();
+        let matrix = matrix_of(&Laplacian::default(), &pairs).unwrap();
+        assert!((matrix.weight(0, 4) - 0.5).abs() < 1e-12);
+        assert!((matrix.weight(0, 0) - 0.5).abs() < 1e-12);
     }
 
     #[test]
