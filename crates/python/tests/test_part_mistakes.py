@@ -77,8 +77,15 @@ def test_features_beyond_a_usual_scale_are_told() -> None:
 def test_labels_that_are_no_whole_numbers_are_told_what_a_regression_learns() -> None:
     x = np.zeros((6, 3), np.float32)
     words = "dataset: y is of type float64, needed whole numbers: labels are classes, counted from 0. A regression .*`{linear: {targets: value}}`"
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=words) as raised:
         mf.dataset(x, np.arange(6) / 2, x, np.arange(6) / 2)
+    page = ', see docs/own.md, "Regression and several labels"'
+    assert str(raised.value).endswith(page)
+    with pytest.raises(ValueError, match=r"^dataset: y has the shape \(6, 4\), needed \[6\]: a label for each example") as raised:
+        mf.dataset(x, np.zeros((6, 4)), x, np.zeros((6, 4)))
+    assert str(raised.value).endswith(page)
+    with pytest.raises(ValueError, match=r"dataset: owner has the shape \(5,\), needed \[6\]$"):
+        mf.dataset(x, np.arange(6) % 2, x, np.arange(6) % 2, owner=np.arange(5))
     with pytest.raises(ValueError, match="dataset: owner is of type float64, needed whole numbers$"):
         mf.dataset(x, np.arange(6) % 2, x, np.arange(6) % 2, owner=np.arange(6) / 2)
 

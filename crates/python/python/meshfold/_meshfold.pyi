@@ -212,11 +212,12 @@ class Stack:
     def by_layer(self) -> dict[str, NDArray[np.float32]]:
         """The parameters of each layer as they are now: a dict from names to read-only arrays `[R, inputs, outputs]`.
 
-        On the processor they are views of the stack's memory, as for `numpy`.
+        Biases are `[R, 1, outputs]`. Of a model of your own each parameter has its own shape, with all dimensions but the last made one: of
+        `nn.Linear` in PyTorch the weight is `[R, outputs, inputs]`, and a weight `[2, 1, 3]` of `nn.Conv1d` is `[R, 2, 3]`. On the processor they are views of the stack's memory, as for `numpy`.
         """
     def set(self, values: Stack | ArrayLike | Mapping[str, ArrayLike]) -> None:
         """Overwrites all rows: with those of a stack, with an array of finite floating-point numbers `[R, P]`, or the layers of a dict,
-        `[R, inputs, outputs]`. Layers that a dict does not name keep what they have.
+        shaped as in `by_layer()`. Layers that a dict does not name keep what they have.
 
         An array may have the shape `[R, P_pad]` of `numpy(padded=True)`. What stands where that has zeros between layers is left out.
 
@@ -395,7 +396,7 @@ class Round:
     def learning_rates(self) -> NDArray[np.float32]:
         """The learning rate of each client's next local step, `[N]`; 0 for clients that do not take part.
 
-        After `round.batch` that is the step behind the batch: that of the batch is what `gradients` returns.
+        After `round.batch` that is the step behind the batch. For the rate of the batch read it before, or take what `gradients` returns.
         """
     def train(
         self,
@@ -416,8 +417,9 @@ class Round:
 
         Args:
             models: the models, `[R, P]`, trained in place.
-            velocity: `v`, `[R, P]`, kept from round to round in a stack of its own; if absent, it starts each round at zero. A step is
-                `v <- momentum v + g`, `w <- w - rate v`, or `w <- w - rate (g + momentum v)` with the key `nesterov`.
+            velocity: `v`, `[R, P]`, kept from call to call in a stack of its own; if absent, it starts each call at zero. A step is
+                `v <- momentum v + g`, `w <- w - rate v`, or `w <- w - rate (g + momentum v)` with the key `nesterov`. Steps that are made one by
+                one, as with `batch`, need it for momentum: a stack of the round, or one that `start` makes and that lasts.
             correction: added to every gradient, `[R, P]`.
             anchor: models `[R, P]`; `mu * (w - anchor)` is added to every gradient. It needs `mu`.
             mu: the strength of the pull to `anchor`, finite and at least 0; without an `anchor` it is refused.

@@ -41,6 +41,9 @@ def weights(matrix: Any, *, label: str | None = None) -> Part:
 #: The largest absolute value of features that are scaled as is usual.
 _LARGEST = 50
 
+#: Where users find what to do with real numbers and several labels of an example.
+_OTHER_TARGETS = 'see docs/own.md, "Regression and several labels"'
+
 Deal = Callable[[NDArray[np.int64], int, np.random.Generator], Sequence[ArrayLike]]
 
 
@@ -279,11 +282,12 @@ def _whole_numbers(values: ArrayLike, examples: int, name: str, most: int) -> ND
     """`values` `[M]`, if they are whole numbers from 0 to `most`."""
     array = _arrays.plain(values, f"dataset: {name}")
     if array.shape != (examples,):
-        raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [{examples}]")
+        several = "" if array.ndim < 2 or not name.startswith("y") else f": a label for each example; for several, {_OTHER_TARGETS}"
+        raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [{examples}]{several}")
     if array.dtype.kind not in "biu":
         learns = "" if array.dtype.kind != "f" or not name.startswith("y") else (
             ": labels are classes, counted from 0. A regression learns whole numbers alone, by the model "
-            "`{linear: {targets: value}}`: round the values, after scaling them"
+            f"`{{linear: {{targets: value}}}}`: round the values, after scaling them; for others, {_OTHER_TARGETS}"
         )
         raise ValueError(f"dataset: {name} is of type {array.dtype}, needed whole numbers{learns}")
     for found in (array.min(), array.max()):

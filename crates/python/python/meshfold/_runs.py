@@ -167,8 +167,8 @@ class Run:
         """The trained models, `[R, P]`: a row for each row of `clients`, in the same order.
 
         They are those of the last round if the run is finished, and otherwise those of its last checkpoint. The run must have kept
-        them: `mf.run(..., set={"checkpoint.keep": True})`. `models().by_layer()` has the parameters by name, `[R, inputs, outputs]`,
-        `models().mean()` the mean model.
+        them: `mf.run(..., set={"checkpoint.keep": True})`. `models().by_layer()` has the parameters by name, `[R, inputs, outputs]`
+        for built-in models, `models().mean()` the mean model.
 
         Raises:
             ResultsError: if the run kept no models.
