@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshfold_experiment::results::{ClientScore, Figures, Holdings, RecordedRun, ResultsError};
+use meshfold_experiment::results::{
+    ClientScore, Figures, Holdings, RecordedRun, ResultsError, RowKind,
+};
 use rayon::prelude::*;
 
 use crate::column::{Cells, Column, Kind};
@@ -179,6 +181,8 @@ fn metrics_cells(
     let mut cells = vec![
         Cells::Whole(vec![clients; rows]),
         Cells::Whole(vec![parameters; rows]),
+        Cells::Number(vec![run.lambda().and_then(finite); rows]),
+        Cells::Number(vec![mean_degree(run); rows]),
     ];
     for name in names {
         let column = figures.columns.get(name).cloned();
@@ -189,6 +193,24 @@ fn metrics_cells(
         });
     }
     (rows, cells)
+}
+
+/// How many neighbours the nodes of the overlay of `run` have on average.
+fn mean_degree(run: &RecordedRun) -> Option<f64> {
+    run.overlay_summary
+        .as_ref()
+        .map(|summary| summary.degree.mean)
+}
+
+/// How many neighbours each row of the overlay of `run` has; none without an overlay of what the rows stand for.
+fn degrees(run: &RecordedRun) -> Vec<i64> {
+    // A list of edges that was damaged hides nothing else.
+    let overlay = run.overlay().ok().flatten();
+    let overlay = overlay.filter(|overlay| run.rows == Some(overlay.nodes()));
+    overlay.map_or_else(Vec::new, |overlay| {
+        let nodes = 0..overlay.nodes();
+        nodes.map(|node| overlay.degree(node) as i64).collect()
+    })
 }
 
 /// A count as a whole number; nothing if it is none.
@@ -219,6 +241,12 @@ fn client_cells(
     let number = |value: &dyn Fn(&ClientScore) -> f64| {
         Cells::Number(scores.iter().map(|score| finite(value(score))).collect())
     };
+    let degrees = degrees(run);
+    let kind = run.models_of;
+    let neighbours = |score: &ClientScore| {
+        let degree = degrees.get(score.row as usize).copied();
+        degree.filter(|_| Some(score.kind) == kind && score.kind != RowKind::Walker)
+    };
     let mut cells = vec![
         whole(&|score| Some(score.round)),
         whole(&|score| Some(score.row as i64)),
@@ -229,6 +257,7 @@ fn client_cells(
                 .collect(),
         ),
         whole(&examples),
+        whole(&neighbours),
         number(&|score| score.accuracy),
         number(&|score| score.loss),
     ];

@@ -69,12 +69,20 @@ pub(crate) fn metrics_columns(names: &[String], loss: Loss) -> Vec<Column> {
     sizes().into_iter().chain(figures).collect()
 }
 
-fn sizes() -> [Column; 2] {
+fn sizes() -> [Column; 4] {
     [
         Column::whole("clients", "Number of clients N."),
         Column::whole(
             "parameters",
             "Parameters of a model, P; known once the run has ended.",
+        ),
+        Column::number(
+            "lambda",
+            "λ of an exchange: over the period or the draws of an overlay that changes, if that is known, otherwise that of the overlay in round 1.",
+        ),
+        Column::number(
+            "mean_degree",
+            "Mean number of neighbours on the overlay, of one that changes in round 1.",
         ),
     ]
 }
@@ -87,7 +95,7 @@ pub(crate) fn owner_column() -> Column {
     )
 }
 
-pub(crate) fn client_columns(loss: Loss) -> [Column; 6] {
+pub(crate) fn client_columns(loss: Loss) -> [Column; 7] {
     [
         Column::whole("round", "Communication rounds done; 0 is the start."),
         Column::whole(
@@ -99,6 +107,10 @@ pub(crate) fn client_columns(loss: Loss) -> [Column; 6] {
             "What the row stands for: `client`, `server` or `walker`.",
         ),
         Column::whole("examples", "Training examples that a client holds."),
+        Column::whole(
+            "neighbours",
+            "Neighbours of the client or server on the overlay, of one that changes in round 1.",
+        ),
         Column::number(
             "accuracy",
             "Fraction of the test examples that the row's model classifies correctly; a client without a model of its own has that of its server.",

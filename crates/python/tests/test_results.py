@@ -51,6 +51,26 @@ def test_libraries_read_tables(runs: mf.Runs) -> None:
     assert counted is not None and counted.fetchall() == [(24, 4)]
 
 
+def test_tables_know_the_overlay(runs: mf.Runs) -> None:
+    metrics, clients = runs.metrics().to_polars(), runs.clients().to_polars()
+    for run in runs:
+        overlay = run.overlay
+        assert overlay is not None
+        mine = metrics.filter(polars.col("run") == run.id)
+        assert mine["lambda"].unique().to_list() == [overlay.lambda_]
+        degree = {"ring": 2, "complete": 9}[mine["topology"][0]]
+        assert mine["mean_degree"].unique().to_list() == [degree]
+        assert clients.filter(polars.col("run") == run.id)["neighbours"].unique().to_list() == [degree]
+
+
+def test_neighbours_are_those_of_each_client_or_server(experiment: dict[str, Any]) -> None:
+    served = {"p_fedavg": {"batch_size": 20, "learning_rate": 0.1, "servers": {"count": 3}}}
+    cases = [{"topology": "star"}, {"topology": "path", "algorithm": served}, {"topology": None, "algorithm": {"alone": {"batch_size": 20, "learning_rate": 0.1}}}]
+    runs = mf.run({**experiment, "topology": "ring", "sweep": {"cases": cases}}, progress=False)
+    of = [run.clients().to_polars().filter(polars.col("round") == 5).sort("row")["neighbours"].to_list() for run in runs]
+    assert of == [[9] + [1] * 9, [1, 2, 1], [None] * 10]
+
+
 def test_counts_are_whole_numbers_so_that_tables_join(runs: mf.Runs) -> None:
     metrics, clients = runs.metrics().to_polars(), runs.clients().to_polars()
     for count in ("round", "local_steps", "bytes_total", "messages_total", "alive"):
