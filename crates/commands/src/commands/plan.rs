@@ -114,7 +114,7 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
     if plans.iter().any(counts_itself) {
         writeln!(
             std::io::stdout().lock(),
-            "bytes of a method of your own are those of one model over each edge in each round: a run counts what the method sends"
+            "steps and bytes of a method of your own are what its `forecast` says, or else those of `local` and of one model over each edge: a run counts what it does"
         )?;
     }
     if let Some(first) = plans.first() {
