@@ -24,8 +24,9 @@ BYTES, STEPS = "bytes", "steps"
 #: What docs/published.md says that plans do not tell, or only as the most that there may be.
 UNTOLD: dict[str, set[str]] = {"gossip_learning": {BYTES, STEPS}}
 #: By how much a run may differ: `sparse_sharing` draws 188,400 numbers for each message, so that the deviation is .3 % of ten messages; the steps of
-#: `prox_skip` have a deviation of 71 % in a round, and 14 % in all; a slot of `teleportation` stays where it is by chance.
-TOLERANCES: dict[str, float] = {"sparse_sharing": 0.01, "prox_skip": 0.3, "teleportation": 0.05}
+#: `prox_skip` have a deviation of 71 % in a round, and 14 % in all; a slot of `teleportation` stays where it is by chance. Four of 26 rounds of
+#: `gossip_pga` and `slow_mo` have an exact mean, and of the 24 that are compared.
+TOLERANCES: dict[str, float] = {"sparse_sharing": 0.01, "prox_skip": 0.3, "teleportation": 0.05, "gossip_pga": 0.003, "slow_mo": 0.003}
 
 
 def told(experiment: Experiment, name: str, keys: dict[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
@@ -33,7 +34,7 @@ def told(experiment: Experiment, name: str, keys: dict[str, Any]) -> tuple[dict[
     training = {"batch_size": 20, "learning_rate": 0.01, "local": {"steps": 3}, **KEYS.get(name, {})}
     base = {**experiment, "algorithm": {"own": {"name": name, **training, **keys}}, "sweep": None, "rounds": ROUNDS, "evaluate": {"every": 1}}
     base["topology"] = "path" if name == "relay_sgd" else "ring"
-    if not METHODS[name].overlay:
+    if name in METHODS and not METHODS[name].overlay:
         del base["topology"]
     (planned,) = mf.plan(base).to_polars().to_dicts()
     (run,) = mf.run(base, progress=False)

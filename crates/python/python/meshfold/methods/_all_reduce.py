@@ -14,6 +14,12 @@ def all_reduced_bytes(about: mf.PlannedRound) -> int:
     return about.clients * 4 * 2 * (about.clients - 1) * -(-about.parameters // about.clients)
 
 
+def bytes_per_round(about: mf.PlannedRound, period: int) -> float:
+    """The bytes of a round on average, if every `period` rounds all models are averaged, and neighbours exchange theirs in the others."""
+    gossip = about.to_neighbours(about.model_bytes)
+    return gossip + (all_reduced_bytes(about) - gossip) * (about.rounds // period) / max(1, about.rounds)
+
+
 def all_reduce(models: mf.Stack, round: mf.Round) -> None:
     """Gives each client that takes part the mean of the models of all that do, as a ring all-reduce makes it.
 

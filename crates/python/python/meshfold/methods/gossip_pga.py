@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import meshfold as mf
-from meshfold.methods._all_reduce import all_reduce, all_reduced_bytes
+from meshfold.methods._all_reduce import all_reduce, bytes_per_round
 
 
 class GossipPga(mf.Method):
@@ -32,8 +32,7 @@ class GossipPga(mf.Method):
             raise mf.KeyFault.value("period", "a whole number of at least 1")
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
-        gossip, exact = about.to_neighbours(about.model_bytes), all_reduced_bytes(about)
-        return {"bytes": gossip + (exact - gossip) / self.period}
+        return {"bytes": bytes_per_round(about, self.period)}
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         round.train(models)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import meshfold as mf
-from meshfold.methods._all_reduce import all_reduce, all_reduced_bytes
+from meshfold.methods._all_reduce import all_reduce, bytes_per_round
 from meshfold.methods._rates import inverse
 
 
@@ -55,8 +55,7 @@ class SlowMo(mf.Method):
             raise mf.KeyFault.value("period", "a whole number of at least 1")
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
-        gossip = about.to_neighbours(about.model_bytes)
-        return {"bytes": gossip + (all_reduced_bytes(about) - gossip) / self.period if self.exact else gossip}
+        return {"bytes": bytes_per_round(about, self.period)} if self.exact else {}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.momentum_of_clients = models.zeros_like()
