@@ -124,7 +124,7 @@ impl MethodSpec for Choco {
 impl Choco {
     /// Parameters that are sent.
     fn kept(&self, setting: &Setting) -> usize {
-        ((self.keep * setting.parameters as f64) as usize).max(1)
+        ((self.keep * setting.layout.parameters() as f64) as usize).max(1)
     }
 }
 
