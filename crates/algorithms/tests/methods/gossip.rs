@@ -143,7 +143,7 @@ fn quantised_averages_mix_what_receivers_know_or_add_what_they_hear() {
         expect_close(&course.models(), &models);
         // Six messages of 5 bits a parameter and 64 for each norm.
         let norms = if norm == NormScope::Model { 1 } else { 4 };
-        let bits = 64 * norms + 5 * course.setting.parameters as u64;
+        let bits = 64 * norms + 5 * course.setting.layout.parameters() as u64;
         assert_eq!(course.traffic[2].bytes_total(), 6 * bits.div_ceil(8));
     }
 }

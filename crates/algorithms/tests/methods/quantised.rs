@@ -48,7 +48,7 @@ fn a_quantised_message_has_64_bits_and_b_for_each_parameter() {
         );
         let course = run(&method, &Scene::default(), 1);
         // 6 · 5 + 5 + 5 · 3 + 3 parameters in four blocks.
-        assert_eq!(course.setting.parameters, 53);
+        assert_eq!(course.setting.layout.parameters(), 53);
         let bytes = (64 * norms + 3 * 53u64).div_ceil(8);
         assert_eq!(course.traffic[0].bytes_total(), 10 * bytes);
         let overlay = course.scene.overlay.as_ref();

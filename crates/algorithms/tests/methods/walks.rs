@@ -48,14 +48,14 @@ fn transcribed(config: &Dfedrw) -> (usize, [usize; 2]) {
     }
     expect_close(&course.models(), &walks.models);
     let bits = match config.quantise {
-        None => 32 * course.setting.parameters,
+        None => 32 * course.setting.layout.parameters(),
         Some(quantise) => {
             let norms = if quantise.norm == NormScope::Model {
                 1
             } else {
                 4
             };
-            64 * norms + quantise.bits as usize * course.setting.parameters
+            64 * norms + quantise.bits as usize * course.setting.layout.parameters()
         }
     };
     let bytes = walks.messages * bits.div_ceil(8);
