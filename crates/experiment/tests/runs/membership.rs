@@ -108,12 +108,12 @@ fn all_methods_that_exchange_models_show_them() {
 }
 
 /// The clients of round `round` with figures, and the mean of their accuracies.
-fn attacked(case: &Case, round: usize) -> (Vec<u32>, f64) {
+fn attacked(case: &Case, round: i64) -> (Vec<usize>, f64) {
     let run = RecordedRun::read(&case.folder()).unwrap();
     let (scores, views) = (run.client_scores().unwrap(), run.client_views().unwrap());
     let rows = scores.iter().zip(&views.rows);
     let rows = rows.filter(|(score, figures)| score.round == round && !figures[0].is_nan());
-    let found: Vec<(u32, f64)> = rows
+    let found: Vec<(usize, f64)> = rows
         .map(|(score, figures)| (score.row, figures[0]))
         .collect();
     let mean = found.iter().map(|(_, figure)| figure).sum::<f64>() / found.len() as f64;
