@@ -118,7 +118,8 @@ class Forecasting(mf.Method):
             "value": {"bytes": -1},
             "nothing": None,
         }
-        return answers[self.broken]
+        answer: dict[str, Any] = answers[self.broken]
+        return answer
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         round.train(models)

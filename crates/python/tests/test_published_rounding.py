@@ -25,7 +25,8 @@ def gradients(
 ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
     """Half the squared distance from the example of a client, its minimum."""
     away = parameters["point"][:, None] - x
-    return (away**2).sum(axis=2).mean(axis=1) / 2, {"point": away.mean(axis=1)}
+    losses = np.asarray((away**2).sum(axis=2).mean(axis=1) / 2, np.float32)
+    return losses, {"point": away.mean(axis=1)}
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,11 @@ fn clients_that_send_nothing_are_not_attacked() {
         case.run();
         assert_eq!(attacked(&case, 1).0.len(), 3, "{policy}");
     }
-    let alone = Case::new(&["failures=[{edges: {share: 1}}]", "rounds=1", SENT]);
+    let alone = Case::new(&[
+        "failures=[{edges: {list: [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0]]}}]",
+        "rounds=1",
+        SENT,
+    ]);
     let alone = crate::tiny::records(&alone.run());
     assert_eq!(means(&alone[1]), None);
 }

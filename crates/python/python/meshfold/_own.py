@@ -16,7 +16,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, get_origin, get_type_hints
 
 from meshfold import _digests, _key_types, _unread, _unseeded, _unsent
 from meshfold._errors import MeshfoldWarning
@@ -114,7 +114,7 @@ class Method:
         `round.settings` has them.
         """
 
-    def forecast(self, about: PlannedRound) -> Mapping[str, float]:
+    def forecast(self, about: PlannedRound) -> Mapping[str, SupportsFloat]:
         """What a round takes on average, for plans: `local_steps` of all clients together, and the `bytes` that they send.
 
         What it leaves out is what `mf.plan` expects of most methods: the steps that `local` asks for, and a model to each neighbour; to and from
@@ -429,7 +429,7 @@ def forecast(cls: type[Method], text: str, about: PlannedRound) -> tuple[float |
     if not isinstance(told, Mapping) or not set(told) <= set(known):
         raise _Refusal(f"{cls.__name__}.forecast returned {told!r}, needed a dict with `local_steps`, `bytes` or both")
     for key, value in told.items():
-        if not isinstance(value, numbers.Real) or not 0 <= value < math.inf:
+        if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
             raise _Refusal(f"{cls.__name__}.forecast: found {value!r} for `{key}`, needed a number, 0 or more")
     steps, sent = (None if key not in told else float(told[key]) for key in known)
     return steps, sent

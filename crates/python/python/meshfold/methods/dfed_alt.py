@@ -40,7 +40,7 @@ class DfedAlt(mf.Method):
         expect_effect(self, "private_steps", self.private != [] or self.private_steps == 0, "layers in `private` beside it: none are private")
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
-        steps = about.local_steps.sum() + self.private_steps * about.clients
+        steps = int(about.local_steps.sum()) + self.private_steps * about.clients
         return {"local_steps": steps, "bytes": about.to_neighbours(_private_layers.planned_bytes(self.private, about))}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:

@@ -46,7 +46,7 @@ class DfedSalt(mf.Method):
             raise mf.KeyFault.value("rho", "a number of at least 0")
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
-        steps = 2 * about.local_steps.sum() + self.private_steps * about.clients
+        steps = 2 * int(about.local_steps.sum()) + self.private_steps * about.clients
         return {"local_steps": steps, "bytes": about.to_neighbours(_private_layers.planned_bytes(self.private, about))}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:

@@ -48,7 +48,7 @@ class DFedPgp(mf.Method):
         expect_effect(self, "private_steps", self.private != [], "layers in `private` beside it: none are private")
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
-        steps = about.local_steps.sum() + (self.private_steps * about.clients if self.private else 0)
+        steps = int(about.local_steps.sum()) + (self.private_steps * about.clients if self.private else 0)
         return {"local_steps": steps, "bytes": about.to_neighbours(_private_layers.planned_bytes(self.private, about))}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:

@@ -35,7 +35,7 @@ class DFedSam(mf.Method):
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
         sent = self.gossip_steps * about.to_neighbours(about.model_bytes)
-        return {"local_steps": 2 * about.local_steps.sum(), "bytes": sent}
+        return {"local_steps": 2 * int(about.local_steps.sum()), "bytes": sent}
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         steps = round.local_steps

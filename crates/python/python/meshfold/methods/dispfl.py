@@ -56,7 +56,7 @@ class DisPfl(mf.Method):
             raise mf.KeyFault.value("prune", "a number from 0 to 1")
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
-        steps = about.local_steps.sum() + (about.clients if self.prune > 0 else 0)
+        steps = int(about.local_steps.sum()) + (about.clients if self.prune > 0 else 0)
         return {"local_steps": steps, "bytes": about.to_neighbours(4 * sum(self._counts(dict(about.layers)).values()))}
 
     def start(self, models: mf.Stack, about: mf.Start) -> None:

@@ -40,8 +40,8 @@ class Ditto(mf.Method):
             warn_user("algorithm.own.personal_steps: with 0, ditto never trains its personal models: the initial model is judged in all rounds")
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
-        personal = about.local_steps.sum() if self.personal_steps is None else self.personal_steps * about.clients
-        return {"local_steps": about.local_steps.sum() + personal}
+        personal = int(about.local_steps.sum()) if self.personal_steps is None else self.personal_steps * about.clients
+        return {"local_steps": int(about.local_steps.sum()) + personal}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         self.shared = models.copy()

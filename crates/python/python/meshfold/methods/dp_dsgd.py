@@ -69,7 +69,7 @@ class DpDsgd(mf.Method):
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
         # A local step is an example if `local` counts epochs.
         examples = 1 if "epochs" in about.settings["local"] else self.lot
-        return {"local_steps": examples * about.local_steps.sum()}
+        return {"local_steps": examples * int(about.local_steps.sum())}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         #: Lots that each client has taken, and how many examples of its pass in progress, `[N]`.

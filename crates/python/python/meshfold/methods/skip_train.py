@@ -34,7 +34,7 @@ class SkipTrain(mf.Method):
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:
         share = self.training / (self.training + self.only_mixing)
-        return {"local_steps": share * about.local_steps.sum()}
+        return {"local_steps": share * int(about.local_steps.sum())}
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
         if (round.number - 1) % (self.training + self.only_mixing) < self.training:

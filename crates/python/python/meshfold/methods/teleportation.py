@@ -51,7 +51,7 @@ class Teleportation(mf.Method):
         links = sum(int(self._adjacent(slots, number).sum()) for number in cycle) / len(cycle)
         # A slot stays with its client by chance alone.
         moves = slots * (1 - 1 / about.clients)
-        return {"local_steps": slots * about.local_steps.mean(), "bytes": (links + moves) * about.model_bytes}
+        return {"local_steps": slots * float(about.local_steps.mean()), "bytes": (links + moves) * about.model_bytes}
 
     def start(self, models: mf.Stack, *about: mf.Start) -> None:
         if self.slots > len(models):
