@@ -244,7 +244,7 @@ fn client_cells(
     let degrees = degrees(run);
     let kind = run.models_of;
     let neighbours = |score: &ClientScore| {
-        let degree = degrees.get(score.row as usize).copied();
+        let degree = degrees.get(score.row).copied();
         degree.filter(|_| Some(score.kind) == kind && score.kind != RowKind::Walker)
     };
     let mut cells = vec![
