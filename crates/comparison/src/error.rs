@@ -183,9 +183,10 @@ pub enum TableError {
     },
     /// Runs that would be taken as repetitions of each other differ in more than they may.
     #[error(
-        "the {shown} {row} mixes runs that differ in {}; {}",
+        "the {shown} {row} mixes runs that differ in {}; {}{}",
         list(differing),
-        remedy(*shown)
+        remedy(*shown),
+        or_whole(within.as_deref())
     )]
     Mixed {
         /// What the runs would become.
@@ -194,6 +195,8 @@ pub enum TableError {
         row: String,
         /// The settings in which they differ.
         differing: Vec<String>,
+        /// The choice that tells the rows apart and that all these settings belong to, if they belong to one.
+        within: Option<String>,
     },
     /// Two runs of a row have the same seed, or whatever is averaged over.
     #[error(
@@ -372,6 +375,13 @@ fn remedy(shown: Shown) -> &'static str {
         Shown::Row => "name it in --by, --over or --best, or choose one of its values by --only",
         Shown::Curve => "name it in --by or --over, or choose one of its values by --only",
     }
+}
+
+/// How a choice is named with all its settings.
+fn or_whole(choice: Option<&str>) -> String {
+    choice.map_or_else(String::new, |choice| {
+        format!(", or name `{choice}.*` in place of `{choice}`: the choice with all its settings")
+    })
 }
 
 /// The figures that runs have: each once, and once what there is of all that have a spread or a number for each client.

@@ -104,9 +104,12 @@ impl<'a> Group<'a> {
         let row = self.name();
         if !differing.is_empty() {
             let short = |path: &String| short(path, &fields);
+            let has_all = |name: &&Name| differing.iter().all(|path| name.surrounds(path));
+            let within = names.by.iter().find(has_all);
             return Err(TableError::Mixed {
                 shown: names.shown,
                 row,
+                within: within.map(|name| name.written.clone()),
                 differing: differing.iter().map(short).collect(),
             });
         }
@@ -391,6 +394,46 @@ mod tests {
         assert!(told(&["rate", "momentum", "seed"]).starts_with("--best seed: rows are means"));
         assert!(told(&["rate", ""]).starts_with("no setting is called ``"));
         assert!(told(&["rate"]).contains("mixes runs that differ in momentum"));
+        assert!(told(&["rate"]).ends_with("or choose one of its values by --only"));
+    }
+
+    #[test]
+    fn a_choice_of_several_settings_is_named_with_all_of_them() {
+        let run = |topology: &str, seed: u32, accuracy: f64| {
+            let settings = format!("{{seed: {seed}, topology: {topology}}}");
+            Judged::finished(&settings, &[&[("round", 1.0), ("test_accuracy", accuracy)]])
+        };
+        let runs = || {
+            let mut runs = Vec::new();
+            for seed in [1, 2] {
+                runs.push(run("ring", seed, 0.5));
+                runs.push(run("{regular: {degree: 2}}", seed, 0.6));
+                runs.push(run("{regular: {degree: 4}}", seed, 0.7));
+            }
+            runs
+        };
+        let by = |name: &str| Request {
+            by: vec![name.to_owned()],
+            ..Request::over_seeds()
+        };
+        let said = Table::about(runs(), by("topology"))
+            .unwrap_err()
+            .to_string();
+        let remedy =
+            "or name `topology.*` in place of `topology`: the choice with all its settings";
+        assert!(
+            said.contains("mixes runs that differ in degree") && said.ends_with(remedy),
+            "{said}"
+        );
+        let table = csv(&Table::about(runs(), by("topology.*")).unwrap()).unwrap();
+        let rows: Vec<&str> = table
+            .lines()
+            .map(|line| line.split(',').next().unwrap())
+            .collect();
+        assert_eq!(
+            rows,
+            ["topology", "ring", "regular degree=2", "regular degree=4"]
+        );
     }
 
     #[test]

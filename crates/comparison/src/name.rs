@@ -1,5 +1,7 @@
 //! Settings by the names that people give them.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::error::TableError;
@@ -14,6 +16,8 @@ pub(crate) struct Name {
     paths: Vec<String>,
     /// If it stands for maps, the settings in them by which the runs are told apart.
     parts: Option<Vec<Part>>,
+    /// If it stands for choices with their settings, those by which the runs with each choice are told apart.
+    of_choices: Option<BTreeMap<String, Vec<Part>>>,
 }
 
 /// A setting in a map.
@@ -26,13 +30,22 @@ struct Part {
 }
 
 impl Name {
-    /// The setting that is called `written` in `runs`: a whole path, or the end of one, where `*` stands for any key.
+    /// The setting that is called `written` in `runs`: a whole path, or the end of one, where `*` stands for any key. A choice is called
+    /// `topology.*` with all its settings.
     /// An end may stand for several paths if no run has two of them, as `learning_rate` does where every run has one method; or two of which
     /// one is the same in all runs.
     ///
     /// # Errors
     /// [`TableError::UnknownField`] and [`TableError::AmbiguousField`].
     pub(crate) fn find(written: &str, runs: &[Fields]) -> Result<Self, TableError> {
+        if let Some(choice) = written.strip_suffix(".*").filter(|name| !name.is_empty()) {
+            let named = Self::find(choice, runs)?;
+            let of_choices = of_choices(&named.paths, runs);
+            return Ok(Self {
+                of_choices: Some(of_choices).filter(|all| !all.is_empty()),
+                ..named
+            });
+        }
         let paths = match runs.iter().any(|run| run.has(written)) {
             true => vec![written.to_owned()],
             false => paths_ending(written, runs)?,
@@ -47,6 +60,7 @@ impl Name {
         Ok(Self {
             written: written.to_owned(),
             parts: parts(&paths, runs),
+            of_choices: None,
             paths,
         })
     }
@@ -63,8 +77,14 @@ impl Name {
 
     /// Whether it stands for this path, or for a map around it.
     pub(crate) fn covers(&self, path: &str) -> bool {
-        let is_around = |map: &String| lies_in(path, map) && self.parts.is_some();
+        let has_content = self.parts.is_some() || self.of_choices.is_some();
+        let is_around = |map: &String| has_content && lies_in(path, map);
         self.paths.iter().any(|own| own == path || is_around(own))
+    }
+
+    /// Whether `path` leads into what it stands for.
+    pub(crate) fn surrounds(&self, path: &str) -> bool {
+        self.paths.iter().any(|own| lies_in(path, own))
     }
 
     /// Whether each path that it stands for leads into what `other` stands for.
@@ -82,13 +102,29 @@ impl Name {
     /// The value of `run`: that of a map is a text. Absent if the run has none.
     pub(crate) fn value(&self, run: &Fields) -> Option<Value> {
         let path = self.paths.iter().find(|path| run.has(path))?;
+        if let Some((choice, parts)) = self.choice_of(path, run) {
+            let map = run.below(&format!("{path}.{choice}"));
+            let words = if parts.is_empty() {
+                choice.to_owned()
+            } else {
+                format!("{choice} {}", in_words(&map, parts))
+            };
+            return Some(words.into());
+        }
         match &self.parts {
             None => run.at(path).cloned(),
             Some(parts) => Some(in_words(&run.below(path), parts).into()),
         }
     }
 
-    /// The value of `run` as tables show it: `ring`, `0.1`, `share=0.5 policy=receive`, or a dash.
+    /// What `run` has chosen at `path`, and the settings of it that tell runs apart.
+    fn choice_of<'a>(&'a self, path: &str, run: &'a Fields) -> Option<(&'a str, &'a [Part])> {
+        let choice = run.at(path)?.as_str()?;
+        let parts = self.of_choices.as_ref()?.get(choice)?;
+        Some((choice, parts))
+    }
+
+    /// The value of `run` as tables show it: `ring`, `0.1`, `share=0.5 policy=receive`, `regular degree=4`, or a dash.
     pub(crate) fn text(&self, run: &Fields) -> String {
         text(self.value(run).as_ref())
     }
@@ -156,6 +192,23 @@ fn each_once(
     Ok(all)
 }
 
+/// The settings that tell the runs of each choice at one of `paths` apart.
+fn of_choices(paths: &[String], runs: &[Fields]) -> BTreeMap<String, Vec<Part>> {
+    let mut maps: BTreeMap<String, Vec<Fields>> = BTreeMap::new();
+    for run in runs {
+        let Some(path) = paths.iter().find(|path| run.has(path)) else {
+            continue;
+        };
+        if let Some(choice) = run.at(path).and_then(Value::as_str) {
+            let content = run.below(&format!("{path}.{choice}"));
+            maps.entry(choice.to_owned()).or_default().push(content);
+        }
+    }
+    let each = maps.into_iter();
+    each.map(|(choice, maps)| (choice, shortened(&differing(&maps, &[]))))
+        .collect()
+}
+
 /// If all that `paths` stand for are maps: the settings in them that differ, or all of them if none does.
 fn parts(paths: &[String], runs: &[Fields]) -> Option<Vec<Part>> {
     let of_run = |run: &Fields| {
@@ -168,10 +221,15 @@ fn parts(paths: &[String], runs: &[Fields]) -> Option<Vec<Part>> {
         let is_whole = |path: &String| maps.iter().all(|map| map.below(path).is_empty());
         found = same(&maps).into_iter().filter(is_whole).collect();
     }
+    Some(shortened(&found))
+}
+
+/// The settings at these `paths`, each called by the last key of its path if no other ends with that.
+fn shortened(paths: &[String]) -> Vec<Part> {
     let part = |path: &String| {
         let last = path.rsplit('.').next().unwrap_or(path);
         let is_last = |other: &&String| other.rsplit('.').next() == Some(last);
-        let short = match found.iter().filter(is_last).count() {
+        let short = match paths.iter().filter(is_last).count() {
             1 => last,
             _ => path,
         };
@@ -180,7 +238,7 @@ fn parts(paths: &[String], runs: &[Fields]) -> Option<Vec<Part>> {
             short: short.to_owned(),
         }
     };
-    Some(found.iter().map(part).collect())
+    paths.iter().map(part).collect()
 }
 
 /// `share=0.5 policy=receive`.
@@ -291,6 +349,57 @@ mod tests {
         assert_eq!(found("fixed", &runs), ["rate=1", "rate=9", "–"]);
         let compute = found("compute", &runs[..1]);
         assert_eq!(compute, ["seconds_per_step=1 slowdown=2"]);
+    }
+
+    #[test]
+    fn a_choice_may_be_named_with_all_its_settings() {
+        let runs = all(&[
+            "topology: ring\nseed: 1",
+            "topology: {regular: {degree: 2}}",
+            "topology: {regular: {degree: 4}}",
+            "topology: {redraw: {every: 1, of: {regular: {degree: 4}}}}",
+            "topology: null",
+        ]);
+        let texts = [
+            "ring",
+            "regular degree=2",
+            "regular degree=4",
+            "redraw",
+            "–",
+        ];
+        assert_eq!(found("topology.*", &runs), texts);
+        let name = Name::find("topology.*", &runs).unwrap();
+        assert_eq!(name.written, "topology");
+        assert!(name.covers("topology.regular.degree") && name.covers("topology"));
+        assert!(!name.covers("topology_of") && !name.covers("seed"));
+        assert_eq!(differing(&runs[1..4], &[&name]), Vec::<String>::new());
+        let walks = |radius: f64, of: &str| {
+            format!("a: {{topology: {{walk: {{radius: {radius}, of: {of}}}}}}}")
+        };
+        let runs = all(&[
+            &walks(0.1, "star"),
+            &walks(0.2, "star"),
+            &walks(0.2, "ring"),
+        ]);
+        let texts = [
+            "walk of=star radius=0.1",
+            "walk of=star radius=0.2",
+            "walk of=ring radius=0.2",
+        ];
+        assert_eq!(found("topology.*", &runs), texts);
+        let error = Name::find("degrees.*", &runs).unwrap_err().to_string();
+        assert!(error.contains("`degrees`"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_choice_goes_by_its_value_with_a_star_as_well() {
+        let runs = all(&["rate: 0.1", "rate: 0.2"]);
+        assert_eq!(found("rate.*", &runs), ["0.1", "0.2"]);
+        let runs = all(&[
+            "stragglers: {share: 0.2, policy: isolate}",
+            "stragglers: null",
+        ]);
+        assert_eq!(found("stragglers.*", &runs)[1], "–");
     }
 
     #[test]

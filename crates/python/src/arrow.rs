@@ -11,7 +11,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use meshfold_comparison::{Cells, Column, CombinedTable, Kind};
-use pyo3::exceptions::PyModuleNotFoundError;
+use pyo3::exceptions::{PyModuleNotFoundError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Map, Value};
@@ -151,6 +151,12 @@ impl Table {
             self.__len__(),
             self.column_names().join(", ")
         )
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a Table cannot be pickled: `table.to_polars()`, `table.to_pandas()` and `table.to_pyarrow()` can",
+        ))
     }
 
     fn __len__(&self) -> usize {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use meshfold_comparison::{AxisRequest, Band, CurveRequest, Horizontal, Plot, PlotRequest};
 use meshfold_experiment::files::whole_file::write_to;
 use meshfold_figure::{Format, Scale};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::compared::{chosen, in_python, place, words};
@@ -162,6 +162,12 @@ impl PyFigure {
     /// The figure in notebooks.
     fn _repr_svg_(&self, py: Python<'_>) -> String {
         self.svg(py)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a Figure cannot be pickled: `figure.svg()` is its text, and `figure.save(...)` writes it",
+        ))
     }
 
     fn __repr__(&self) -> String {

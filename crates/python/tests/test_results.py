@@ -71,6 +71,27 @@ def test_neighbours_are_those_of_each_client_or_server(experiment: dict[str, Any
     assert of == [[9] + [1] * 9, [1, 2, 1], [None] * 10]
 
 
+def test_what_cannot_be_pickled_says_what_can(runs: mf.Runs) -> None:
+    for thing, why in ((runs.metrics(), r"`table\.to_polars\(\)`"), (runs.figure("topology"), r"`figure\.svg\(\)` is its text")):
+        with pytest.raises(TypeError, match=why):
+            pickle.dumps(thing)
+
+
+def test_a_choice_is_named_with_all_its_settings(experiment: dict[str, Any]) -> None:
+    topologies = ["ring", {"regular": {"degree": 3}}, {"regular": {"degree": 5}}]
+    runs = mf.run({**experiment, "rounds": 1, "sweep": {"grid": {"topology": topologies, "seed": [1, 2]}}}, progress=False)
+    with pytest.raises(mf.ResultsError, match=r"or name `topology\.\*` in place of `topology`"):
+        runs.table("topology")
+    labels = ["ring", "regular degree=3", "regular degree=5"]
+    assert runs.table("topology.*").to_polars()["topology"].to_list() == labels
+    drawn = runs.figure("topology.*").svg()
+    assert all(label in drawn for label in labels)
+    with pytest.raises(TypeError, match=r"y is \['test_loss', 'test_accuracy'\], needed one name"):
+        runs.figure("topology.*", y=["test_loss", "test_accuracy"])  # type: ignore[arg-type]
+    named = runs.figure("topology.*", bars=True, names={"regular degree=3": "Expander"}).svg()
+    assert "Expander" in named and "regular degree=3" not in named
+
+
 def test_counts_are_whole_numbers_so_that_tables_join(runs: mf.Runs) -> None:
     metrics, clients = runs.metrics().to_polars(), runs.clients().to_polars()
     for count in ("round", "local_steps", "bytes_total", "messages_total", "alive"):

@@ -370,6 +370,9 @@ class Runs(Sequence[Run]):
         Raises:
             ValueError: if a name stands for nothing, the page is too small or the limits leave nothing to draw.
         """
+        for key, name in (("x", x), ("y", y)):
+            if not isinstance(name, str):
+                raise TypeError(f"{key} is {name!r}, needed one name, such as \"test_accuracy\": draw a figure for each")
         request = {
             "by": listed(by, "by"),
             "over": over,

@@ -200,6 +200,24 @@ impl PyStack {
         ))
     }
 
+    fn __pow__(&self, _power: &Bound<'_, PyAny>, _modulo: Option<i32>) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a stack has no powers and divides no number: `models.set(np.asarray(models) ** 2)` computes with an array",
+        ))
+    }
+
+    fn __rtruediv__(&self, _by: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a stack has no powers and divides no number: `models.set(np.asarray(models) ** 2)` computes with an array",
+        ))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a Stack cannot be pickled: `models.numpy()` is an array that can, and `models.copy()` another stack",
+        ))
+    }
+
     fn __rmatmul__(&self, _matrix: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(PyTypeError::new_err(
             "no product of a matrix and a stack: models.mix(matrix) mixes in place, and models.copy() keeps what was before",
