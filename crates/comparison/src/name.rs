@@ -42,6 +42,7 @@ impl Name {
             let named = Self::find(choice, runs)?;
             let of_choices = of_choices(&named.paths, runs);
             return Ok(Self {
+                written: written.to_owned(),
                 of_choices: Some(of_choices).filter(|all| !all.is_empty()),
                 ..named
             });
@@ -128,6 +129,11 @@ impl Name {
     pub(crate) fn text(&self, run: &Fields) -> String {
         text(self.value(run).as_ref())
     }
+}
+
+/// The name of a setting or a figure without the star by which a choice is named with all its settings.
+pub(crate) fn without_star(written: &str) -> &str {
+    written.strip_suffix(".*").unwrap_or(written)
 }
 
 /// Whether the dotted `path` ends with the keys of `end`, of which `*` stands for any.
@@ -369,7 +375,7 @@ mod tests {
         ];
         assert_eq!(found("topology.*", &runs), texts);
         let name = Name::find("topology.*", &runs).unwrap();
-        assert_eq!(name.written, "topology");
+        assert_eq!(without_star(&name.written), "topology");
         assert!(name.covers("topology.regular.degree") && name.covers("topology"));
         assert!(!name.covers("topology_of") && !name.covers("seed"));
         assert_eq!(differing(&runs[1..4], &[&name]), Vec::<String>::new());

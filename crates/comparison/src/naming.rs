@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::error::TableError;
 use crate::fields::{ABSENT, Fields};
-use crate::name::Name;
+use crate::name::{Name, without_star};
 use crate::only::meant;
 
 /// Words that are to stand for a setting, a value or a figure.
@@ -135,7 +135,7 @@ impl Wording {
 
     /// The words for a setting or a figure; its name if none were asked for.
     pub(crate) fn name<'a>(&'a self, name: &'a str) -> &'a str {
-        self.asked_for(name).unwrap_or(name)
+        self.asked_for(name).unwrap_or_else(|| without_star(name))
     }
 
     /// The words for a setting or a figure, if some were asked for.

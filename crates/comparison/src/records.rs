@@ -3,6 +3,7 @@
 use meshfold_statistics::{Estimate, Paired};
 use serde_json::{Map, Value};
 
+use crate::name::without_star;
 use crate::table::{Outcome, Row, Table};
 
 /// One object for each row, all with the same keys in the same order. Accuracies are fractions, settings that are numbers are
@@ -45,7 +46,7 @@ fn record(row: &Row, table: &Table) -> Map<String, Value> {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
             Value::String(_) | Value::Array(_) | Value::Object(_) => text.clone().into(),
         };
-        record.insert(name.clone(), plain);
+        record.insert(without_star(name).to_owned(), plain);
     }
     match &row.outcome {
         Outcome::Figure(estimate) if !request.also.is_empty() => {
