@@ -4,6 +4,7 @@ use meshfold_figure::{Legend, Panel, Style};
 
 use crate::error::TableError;
 use crate::fields::ABSENT;
+use crate::name::without_star;
 use crate::naming::Wording;
 use crate::plot::PlotRequest;
 
@@ -140,5 +141,5 @@ impl Panels {
 /// The words for the setting `name` in a legend.
 pub(crate) fn title(name: &str, wording: &Wording) -> String {
     let words = wording.asked_for(name).map(str::to_owned);
-    words.unwrap_or_else(|| name.replace('_', " "))
+    words.unwrap_or_else(|| without_star(name).replace('_', " "))
 }
