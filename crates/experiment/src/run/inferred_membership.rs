@@ -52,9 +52,7 @@ impl InferredMembership {
         best.auc = pairs / (of_members * of_others);
         Some(best)
     }
-}
 
-impl InferredMembership {
     /// Accuracy, area under the curve, true-positive rate, and the number of members.
     pub(crate) fn figures(self) -> [f64; 4] {
         [self.accuracy, self.auc, self.tpr, self.examples as f64]

@@ -1,6 +1,6 @@
 //! Every edge with the same probability.
 
-use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::overlay_spec::{DRAWS, FixedOverlay, OverlaySpec, first_connected, usual};
 use super::size::{OverlaySize, Paths, pairs};
 use crate::{Nodes, Overlay, TopologyError};
 use rand::RngExt;
@@ -11,9 +11,6 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
-
-/// Draws after which a connected overlay is taken to be out of reach.
-const DRAWS: usize = 1000;
 
 /// Every two nodes are linked with probability `p`, independently, given that the overlay is connected.
 ///
@@ -61,11 +58,8 @@ impl FixedOverlay for ErdosRenyi {
             TopologyError::expect_probability("erdos_renyi.p", found)?;
         }
         let p = self.p.of(nodes);
-        for _ in 0..DRAWS {
-            let overlay = Overlay::from_edges(nodes, draw(nodes, p, rng))?;
-            if overlay.is_connected() {
-                return Ok(overlay);
-            }
+        if let Some(overlay) = first_connected(nodes, || draw(nodes, p, rng))? {
+            return Ok(overlay);
         }
         let found = format!("{p}, and none of {DRAWS} draws connected {nodes} nodes");
         let threshold = Probability::Log.of(nodes);

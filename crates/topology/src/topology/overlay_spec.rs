@@ -57,6 +57,26 @@ pub(super) trait FixedOverlay {
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError>;
 }
 
+/// Draws after which a connected overlay is taken to be out of reach.
+pub(super) const DRAWS: usize = 1000;
+
+/// The first connected overlay of `nodes` nodes among [`DRAWS`] draws of edges; `None` if none is.
+///
+/// # Errors
+/// Those of [`Overlay::from_edges`].
+pub(super) fn first_connected<E: IntoIterator<Item = (u32, u32)>>(
+    nodes: usize,
+    mut draw: impl FnMut() -> E,
+) -> Result<Option<Overlay>, TopologyError> {
+    for _ in 0..DRAWS {
+        let overlay = Overlay::from_edges(nodes, draw())?;
+        if overlay.is_connected() {
+            return Ok(Some(overlay));
+        }
+    }
+    Ok(None)
+}
+
 /// What the settings of an overlay hold, with its dotted path below `topology`.
 pub(super) enum Contents<'a> {
     /// Values alone.

@@ -1,6 +1,6 @@
 //! Nodes at random places, linked to those within reach.
 
-use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::overlay_spec::{DRAWS, FixedOverlay, OverlaySpec, first_connected, usual};
 use super::size::{OverlaySize, Paths};
 use super::unit_square::{Place, mean_pairs, near, place};
 use crate::{Nodes, Overlay, TopologyError};
@@ -8,9 +8,6 @@ use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};
-
-/// Draws after which a connected overlay is taken to be out of reach.
-const DRAWS: usize = 1000;
 
 /// A random geometric graph, the usual model of wireless networks: every node is at a uniformly random place in the unit square, and two
 /// nodes are linked if they are at most `radius` apart, given that the overlay is connected.
@@ -62,12 +59,12 @@ impl FixedOverlay for RandomGeometric {
     fn build(&self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
         let (nodes, radius) = (nodes.count, self.radius);
         expect_radius("random_geometric.radius", radius)?;
-        for _ in 0..DRAWS {
+        let draw = || {
             let places: Vec<Place> = (0..nodes).map(|_| place(rng)).collect();
-            let overlay = Overlay::from_edges(nodes, near(&places, radius))?;
-            if overlay.is_connected() {
-                return Ok(overlay);
-            }
+            near(&places, radius)
+        };
+        if let Some(overlay) = first_connected(nodes, draw)? {
+            return Ok(overlay);
         }
         let found = format!("{radius}, and none of {DRAWS} draws connected {nodes} nodes");
         let n = nodes as f64;

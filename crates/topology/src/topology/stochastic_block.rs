@@ -1,15 +1,12 @@
 //! Communities, linked more among themselves than with each other.
 
 use super::erdos_renyi::draw;
-use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::overlay_spec::{DRAWS, FixedOverlay, OverlaySpec, first_connected, usual};
 use super::size::{OverlaySize, Paths, pairs};
 use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Draws after which a connected overlay is taken to be out of reach.
-const DRAWS: usize = 1000;
 
 /// A stochastic block model: the nodes fall into `blocks` communities, two nodes of one are linked with probability `within`, and two of
 /// different ones with probability `between`, independently, given that the overlay is connected.
@@ -102,13 +99,8 @@ impl FixedOverlay for StochasticBlock {
                 needed,
             ));
         }
-        for _ in 0..DRAWS {
-            let overlay = Overlay::from_edges(nodes, self.draw(nodes, rng))?;
-            if overlay.is_connected() {
-                return Ok(overlay);
-            }
-        }
-        Err(TopologyError::NeverConnected {
+        let overlay = first_connected(nodes, || self.draw(nodes, rng))?;
+        overlay.ok_or_else(|| TopologyError::NeverConnected {
             topology: self.label(),
             nodes,
             draws: DRAWS,

@@ -1,7 +1,7 @@
 //! A ring lattice with some edges rewired at random.
 
 use super::Ring;
-use super::overlay_spec::{FixedOverlay, OverlaySpec, usual};
+use super::overlay_spec::{DRAWS, FixedOverlay, OverlaySpec, first_connected, usual};
 use super::size::{OverlaySize, Paths};
 use crate::{Nodes, Overlay, TopologyError};
 use rand::RngExt;
@@ -9,9 +9,6 @@ use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-
-/// Draws after which a connected overlay is taken to be out of reach.
-const DRAWS: usize = 1000;
 
 /// A ring in which every node is linked to its `neighbours` nearest nodes, each edge then moved with probability
 /// `rewire` to a uniformly random other end, given that the overlay is connected.
@@ -73,13 +70,8 @@ impl FixedOverlay for WattsStrogatz {
             ));
         }
         TopologyError::expect_probability("watts_strogatz.rewire", rewire)?;
-        for _ in 0..DRAWS {
-            let overlay = Overlay::from_edges(nodes, self.draw(nodes, rng))?;
-            if overlay.is_connected() {
-                return Ok(overlay);
-            }
-        }
-        Err(TopologyError::NeverConnected {
+        let overlay = first_connected(nodes, || self.draw(nodes, rng))?;
+        overlay.ok_or_else(|| TopologyError::NeverConnected {
             topology: self.label(),
             nodes,
             draws: DRAWS,
