@@ -4,6 +4,7 @@
 //! types, and [`experiment`] holds the runs that result. A [`fault`] at a place is an [`error`]; [`mistakes`] finds all
 //! of them. [`schema`] describes all settings from the types that read them.
 
+mod absent;
 pub(crate) mod brief;
 pub(crate) mod budget;
 pub(crate) mod client_view;
@@ -11,6 +12,7 @@ mod correction;
 mod decode_error;
 pub(crate) mod edge_list;
 pub(crate) mod error;
+pub(crate) mod evaluate;
 pub(crate) mod excerpt;
 pub(crate) mod experiment;
 pub(crate) mod fault;
@@ -32,6 +34,7 @@ pub(crate) mod seeds;
 pub(crate) mod source;
 mod source_file;
 pub(crate) mod sweep;
+pub(crate) mod test_examples;
 pub(crate) mod tree;
 mod tree_access;
 mod variant;

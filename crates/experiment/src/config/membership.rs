@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::run_config::TestExamples;
+use crate::config::test_examples::TestExamples;
 
 /// Membership inference: an attacker who has a client's model guesses which examples the client trained on.
 ///

@@ -9,7 +9,7 @@ use crate::config::client_view::{ClientView, MOST_LABELS, has_labels};
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::membership::{AttackedModels, NonMembers};
-use crate::config::run_config::TestExamples;
+use crate::config::test_examples::TestExamples;
 
 /// Checks how often models are judged, and the shares and local steps of clients' own judging.
 pub(super) fn evaluations(run: &Resolved<'_>) -> Result<(), ConfigError> {

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::config::budget::Budget;
+use crate::config::evaluate::Evaluate;
 use crate::config::excerpt::line_number;
-use crate::config::run_config::Evaluate;
 use crate::config::tree::Node;
 
 /// A `config.yaml`.

@@ -4,7 +4,7 @@ use meshfold_topology::OverlaySummary;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::config::run_config::Evaluate;
+use crate::config::evaluate::Evaluate;
 use crate::results::figure_kind::reaches;
 use crate::results::oscillation::oscillation;
 use crate::results::records::{Record, Spread};

@@ -4,8 +4,9 @@ use meshfold_algorithms::{Algorithm, AlgorithmError, OwnFigure, OwnFigures, RowK
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
 use rand::seq::index;
 
+use crate::config::evaluate::Evaluate;
 use crate::config::membership::AttackedModels;
-use crate::config::run_config::{Evaluate, TestExamples};
+use crate::config::test_examples::TestExamples;
 use crate::results::records::{Record, Spread};
 use crate::results::run_error::RunError;
 use crate::results::score_spool::{RowScore, Scores};
