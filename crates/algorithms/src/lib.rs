@@ -12,6 +12,7 @@ mod kept;
 mod message_scope;
 mod method_spec;
 mod methods;
+mod network_speeds;
 mod own_figures;
 pub mod participation;
 pub mod presence;
@@ -37,6 +38,7 @@ pub use method_spec::{
     StragglerUnit,
 };
 pub use methods::*;
+pub use network_speeds::{EvenLinks, NetworkSpeeds};
 pub use own_figures::{OwnFigure, OwnFigures};
 pub use participation::{Participation, Weighting};
 pub use quantise::{Aggregate, Quantise};

@@ -91,6 +91,9 @@ pub struct Round<'a> {
     pub is_recorded: bool,
     /// Whether local steps take simulated time.
     pub times_steps: bool,
+    /// The speeds of clients and links, for a method that [counts local steps itself](crate::Profile::counts_itself), if there is a simulated
+    /// network.
+    pub network: Option<&'a NetworkSpeeds>,
     /// Where the round's messages are counted.
     pub traffic: &'a mut Traffic,
     /// What the method [records](Round::record) of the round.
@@ -128,6 +131,7 @@ impl Round<'_> {
             seed: self.seed,
             is_recorded: self.is_recorded,
             times_steps: self.times_steps,
+            network: self.network,
             traffic: &mut *self.traffic,
             figures: &mut *self.figures,
             sent: &mut *self.sent,

@@ -17,6 +17,7 @@ use crate::error::EngineError;
 use crate::kernels::{HeavyBallUpdate, MomentumKind};
 use crate::network::Network;
 use crate::processor::host_rows::HostRows;
+use crate::training::activations::Activations;
 use crate::training::batches::{Batches, StepPlan};
 use crate::training::context::{Context, RowStates};
 use crate::training::row_examples::SeenExamples;
@@ -215,12 +216,15 @@ impl Trainer for Batched {
         Ok(())
     }
 
-    fn outputs(
+    fn activations(
         &self,
         context: Context<'_>,
         models: &dyn Rows,
+        of: Activations,
         seen: &SeenExamples<'_>,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
+        // Whose representations are asked for is checked before.
+        of.of_position(context.network)?;
         self.outputs_for(context, downcast("outputs", models)?, seen)
     }
 

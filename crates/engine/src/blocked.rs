@@ -13,6 +13,7 @@ use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::processor::host_rows::HostRows;
+use crate::training::activations::Activations;
 use crate::training::batches::ShardPass;
 use crate::training::context::{Context, RowStates, no_validation};
 use crate::training::row_examples::SeenExamples;
@@ -141,7 +142,7 @@ impl Blocked {
             let mut scratch = self.scratches.take();
             scratch.indices.clear();
             scratch.indices.extend_from_slice(list);
-            let (dropout, slopes) = (seen.dropout[row].as_ref(), seen.slopes_of(row));
+            let (dropout, slopes) = (seen.dropout[row].as_ref(), seen.slopes[row]);
             let loss = gradients.accumulate(model, &mut scratch, dropout, slopes)?;
             finish(gradients, &mut scratch.gradient);
             target.copy_from_slice(&scratch.gradient);
@@ -245,25 +246,26 @@ impl Trainer for Blocked {
         Ok(())
     }
 
-    fn outputs(
+    fn activations(
         &self,
         context: Context<'_>,
         models: &dyn Rows,
+        of: Activations,
         seen: &SeenExamples<'_>,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
         let width = context.network.layout().width();
         let (deal, gradients) = self.of_lists(context, seen)?;
-        let outputs = |(row, model): (usize, &[f32])| {
+        let look = |(row, model): (usize, &[f32])| {
             let mut scratch = self.scratches.take();
             scratch.indices.clear();
             scratch.indices.extend_from_slice(seen.rows[row]);
-            let outputs = gradients.outputs(model, &mut scratch, seen.dropout[row].as_ref());
+            let dropout = seen.dropout[row].as_ref();
+            let found = gradients.activations(of, model, &mut scratch, dropout);
             self.scratches.put(scratch);
-            outputs
+            found
         };
         let models = values("outputs", models)?.chunks_exact(width);
-        self.workers
-            .map(models.enumerate().collect(), deal, outputs)
+        self.workers.map(models.enumerate().collect(), deal, look)
     }
 
     fn gradients_on(
@@ -308,7 +310,7 @@ impl Trainer for Blocked {
                 terms: terms.of_row(row, width),
                 rate: step.rates[row],
                 dropout: seen.dropout[row].as_ref(),
-                slopes: seen.slopes_of(row),
+                slopes: seen.slopes[row],
             };
             let mut scratch = self.scratches.take();
             scratch.indices.clear();

@@ -161,6 +161,19 @@ impl Network {
         self.loss.outputs(self.classes)
     }
 
+    /// Numbers that the last layer reads at each judged position, which represent the example. `None` of a model with one layer, and of one
+    /// of the user's own, whose layers are not known.
+    pub fn representation(&self) -> Option<usize> {
+        match self.nodes().last()? {
+            Node {
+                layer: Layer::Dense(layer),
+                source: Source::Node(_),
+                ..
+            } => Some(layer.inputs),
+            _ => None,
+        }
+    }
+
     /// Positions of an example that are judged: 1, or all of a window.
     pub fn positions(&self) -> usize {
         self.positions

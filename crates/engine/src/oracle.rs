@@ -16,4 +16,4 @@ mod plain;
 
 #[cfg(feature = "own-models")]
 pub use autodiff::{autodiff, autodiff_with_dropout};
-pub use plain::{plain, plain_outputs, plain_pull_back, plain_with_dropout};
+pub use plain::{plain, plain_outputs, plain_pull_back, plain_representations, plain_with_dropout};

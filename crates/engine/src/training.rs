@@ -1,5 +1,6 @@
 //! Local work: batches, schedules, the learner that has rows train, and what it counts.
 
+pub(crate) mod activations;
 pub(crate) mod batches;
 pub(crate) mod context;
 pub(crate) mod learner;

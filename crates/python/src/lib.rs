@@ -48,6 +48,8 @@ mod _meshfold {
     #[pymodule_export]
     use crate::own::PyMixing;
     #[pymodule_export]
+    use crate::own::PyNetwork;
+    #[pymodule_export]
     use crate::own::PyPlannedRound;
     #[pymodule_export]
     use crate::own::PyRound;

@@ -2,6 +2,7 @@
 
 use super::rows::Rows;
 use crate::error::EngineError;
+use crate::training::activations::Activations;
 use crate::training::context::{Context, RowStates};
 use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
@@ -43,11 +44,12 @@ pub(crate) trait Trainer: Debug + Send {
         clients: &[u32],
     ) -> Result<(), EngineError>;
 
-    /// The outputs of every row for its examples, `[B, T, C]` each; none of a row without examples. Waits for the device.
-    fn outputs(
+    /// What every row computes of its examples, `[B, T, ...]` each; nothing of a row without examples. Waits for the device.
+    fn activations(
         &self,
         context: Context<'_>,
         models: &dyn Rows,
+        of: Activations,
         seen: &SeenExamples<'_>,
     ) -> Result<Vec<Vec<f32>>, EngineError>;
 

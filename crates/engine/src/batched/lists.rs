@@ -172,7 +172,8 @@ impl Batched {
         use_them: &mut (dyn FnMut(&Taken<'_>) -> Result<(), EngineError> + Send),
     ) -> Result<Vec<f32>, EngineError> {
         let (network, examples) = (context.network, seen.set.of(&context)?);
-        let Some(slopes) = &seen.slopes else {
+        let slopes = block.rows.iter().map(|row| seen.slopes[*row].outputs);
+        let Some(slopes) = slopes.collect::<Option<Vec<&[f32]>>>() else {
             let mut losses = Vec::new();
             let mut both = |taken: &Taken<'_>| {
                 losses = taken.losses().to_vec();
@@ -188,7 +189,6 @@ impl Batched {
             return Ok(losses);
         };
         let losses = self.losses_of(context, examples, models.clone(), block)?;
-        let slopes: Vec<&[f32]> = block.rows.iter().map(|row| slopes[*row]).collect();
         self.pull_back(context, examples, (models, block), &slopes, use_them)?;
         Ok(losses)
     }

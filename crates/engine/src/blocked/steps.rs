@@ -5,5 +5,6 @@ pub(crate) mod by_example;
 pub(crate) mod forward;
 pub(crate) mod gradient;
 pub(crate) mod own;
+mod representations;
 pub(crate) mod step;
 pub(crate) mod terms;

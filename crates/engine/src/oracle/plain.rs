@@ -39,11 +39,12 @@ pub fn plain_with_dropout(
     let mut loss = 0.0;
     let scale = 1.0 / targets.len() as f64;
     let mut targets = targets.chunks_exact(network.positions());
-    let gradient = each_example(network, row, x, dropout, |outputs| {
+    let gradient = each_example(network, row, x, dropout, |_, outputs| {
         let targets = targets.next().unwrap_or_default();
         let (cost, slopes) = cost::judge(network.loss(), outputs, targets);
         loss += cost * scale;
-        slopes.into_iter().map(|slope| slope * scale).collect()
+        let slopes = slopes.into_iter().map(|slope| slope * scale);
+        [Vec::new(), slopes.collect()]
     });
     (loss, gradient)
 }
@@ -56,34 +57,54 @@ pub fn plain_outputs(
     dropout: Option<&Dropout>,
 ) -> Vec<f64> {
     let mut all = Vec::new();
-    each_example(network, row, x, dropout, |outputs| {
+    each_example(network, row, x, dropout, |_, outputs| {
         all.extend_from_slice(outputs);
-        vec![0.0; outputs.len()]
+        [Vec::new(), vec![0.0; outputs.len()]]
     });
     all
 }
 
-/// The gradient `[P_pad]` of the sum of `slopes` `[B, T, C]` times [outputs](plain_outputs).
+/// The representations `[B, T, H]` of examples `x` `[B, D]` by one model `row` `[P_pad]`: what its last layer reads, in a training step if
+/// there is `dropout`.
+pub fn plain_representations(
+    network: &Network,
+    row: &[f64],
+    x: &[f64],
+    dropout: Option<&Dropout>,
+) -> Vec<f64> {
+    let mut all = Vec::new();
+    each_example(network, row, x, dropout, |representations, outputs| {
+        all.extend_from_slice(representations);
+        [Vec::new(), vec![0.0; outputs.len()]]
+    });
+    all
+}
+
+/// The gradient `[P_pad]` of the sum of `slopes` `[B, T, C]` times [outputs](plain_outputs) and of those by [representations](plain_representations),
+/// `[B, T, H]`, or none, times these.
 pub fn plain_pull_back(
     network: &Network,
     row: &[f64],
     x: &[f64],
     slopes: &[f64],
+    by_representations: &[f64],
     dropout: Option<&Dropout>,
 ) -> Vec<f64> {
-    let mut slopes = slopes.iter().copied();
-    each_example(network, row, x, dropout, |outputs| {
-        slopes.by_ref().take(outputs.len()).collect()
+    let (mut slopes, mut more) = (slopes.iter().copied(), by_representations.iter().copied());
+    each_example(network, row, x, dropout, |representations, outputs| {
+        let more = more.by_ref().take(representations.len()).collect();
+        [more, slopes.by_ref().take(outputs.len()).collect()]
     })
 }
 
-/// Runs every example forth, and back from what `slopes` makes of its outputs. Returns the sum of the gradients.
+/// Runs every example forth, and back from what `slopes` makes of its representations and outputs: the gradient by the first, empty if
+/// there is none, and by the second. Returns the sum of the gradients.
 fn each_example(
     network: &Network,
     row: &[f64],
     x: &[f64],
     dropout: Option<&Dropout>,
-    mut slopes: impl FnMut(&[f64]) -> Vec<f64>,
+    mut slopes: impl FnMut(&[f64], &[f64]) -> [Vec<f64>; 2],
 ) -> Vec<f64> {
     let mut gradient = vec![0.0; row.len()];
     let (x, row) = (as_read(network, x), row_of_operands(network, row));
@@ -97,7 +118,11 @@ fn each_example(
             example,
         };
         let outputs = pass.forward();
-        let slopes = slopes(outputs.last().map_or(x, Vec::as_slice));
+        let representations = match network.nodes().last() {
+            Some(last) => pass.read(last.source, &outputs),
+            None => x,
+        };
+        let slopes = slopes(representations, outputs.last().map_or(x, Vec::as_slice));
         pass.backward(&outputs, slopes, &mut gradient);
     }
     gradient
@@ -151,12 +176,15 @@ impl Pass<'_> {
         }
     }
 
-    /// Backpropagates `slopes`, the gradient with respect to the last node's output. Adds the gradient with respect to
-    /// the parameters to `gradient`.
-    fn backward(&self, outputs: &[Vec<f64>], slopes: Vec<f64>, gradient: &mut [f64]) {
+    /// Backpropagates the gradients with respect to what the last node reads, `more`, and to its output, `slopes`. Adds the gradient with
+    /// respect to the parameters to `gradient`.
+    fn backward(&self, outputs: &[Vec<f64>], [more, slopes]: [Vec<f64>; 2], gradient: &mut [f64]) {
         let mut by_output: Vec<Vec<f64>> = outputs.iter().map(|y| vec![0.0; y.len()]).collect();
         if let Some(last) = by_output.last_mut() {
             *last = slopes;
+        }
+        if let Some(Source::Node(hidden)) = self.nodes.last().map(|last| last.source) {
+            accumulate(&mut by_output[hidden], &more);
         }
         for (index, node) in self.nodes.iter().enumerate().rev() {
             let mut slopes = std::mem::take(&mut by_output[index]);

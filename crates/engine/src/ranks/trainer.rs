@@ -11,6 +11,7 @@ use super::world::World;
 use crate::backend::rows::{Rows, downcast, downcast_mut};
 use crate::backend::trainer::{GradientRows, StepRule, TrainedRows, Trainer};
 use crate::error::EngineError;
+use crate::training::activations::Activations;
 use crate::training::batches::{RowKey, ShardPass};
 use crate::training::context::{Context, RowStates};
 use crate::training::row_examples::SeenExamples;
@@ -352,10 +353,11 @@ impl Trainer for RankedTrainer {
         Ok(())
     }
 
-    fn outputs(
+    fn activations(
         &self,
         context: Context<'_>,
         models: &dyn Rows,
+        of: Activations,
         seen: &SeenExamples<'_>,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
         let models: &RankedRows = downcast("outputs", models)?;
@@ -368,12 +370,14 @@ impl Trainer for RankedTrainer {
         let own = match dealt.lists.is_empty() {
             true => Vec::new(),
             false => {
-                let outputs = self.inner.outputs(context, models.own(), &dealt.seen());
-                self.world.expect(outputs)
+                let found = self
+                    .inner
+                    .activations(context, models.own(), of, &dealt.seen());
+                self.world.expect(found)
             }
         };
         let network = context.network;
-        let each = network.positions() * network.outputs();
+        let each = network.positions() * of.of_position(network)?;
         let size = |row: u32| seen.rows[row as usize].len() * each;
         let words: Vec<u64> = own
             .iter()
@@ -385,11 +389,11 @@ impl Trainer for RankedTrainer {
         let lengths: Vec<usize> = ranks.map(of_rank).collect();
         let told = self.world.ranks.transport().all_gather(&words, &lengths);
         let mut told: Vec<_> = told.iter().map(|words| words.iter()).collect();
-        let outputs = (0..seen.rows.len() as u32).map(|row| {
+        let all = (0..seen.rows.len() as u32).map(|row| {
             let words = told[dealt.placement.owner(row)].by_ref().take(size(row));
             words.map(|bits| f32::from_bits(*bits as u32)).collect()
         });
-        Ok(outputs.collect())
+        Ok(all.collect())
     }
 
     fn gradients_on(

@@ -28,6 +28,7 @@ use crate::stacked::requests::train_batch_request::{
     Arenas, Rule, TrainBatchRequest, layers_step_at_once,
 };
 use crate::stacked::stack_ops::stack_rows::StackRows;
+use crate::training::activations::Activations;
 use crate::training::context::{Context, RowStates};
 use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
@@ -373,13 +374,14 @@ impl Trainer for Stacked {
         outcome
     }
 
-    fn outputs(
+    fn activations(
         &self,
         context: Context<'_>,
         models: &dyn Rows,
+        of: Activations,
         seen: &SeenExamples<'_>,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
-        self.on_processor.outputs(context, models, seen)
+        self.on_processor.activations(context, models, of, seen)
     }
 
     fn gradients_on(

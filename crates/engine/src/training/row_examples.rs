@@ -45,8 +45,17 @@ pub(crate) struct SeenExamples<'a> {
     pub(crate) rows: Vec<&'a [u32]>,
     /// What each row leaves out, `[R]`.
     pub(crate) dropout: Vec<Option<Dropout>>,
-    /// The gradient of each row's loss by its outputs, `[B, T, C]` each; if absent, the loss is that of the network.
-    pub(crate) slopes: Option<Vec<&'a [f32]>>,
+    /// Those of each row's loss, `[R]`.
+    pub(crate) slopes: Vec<RowSlopes<'a>>,
+}
+
+/// The gradient of a row's loss by what its model computes of the examples.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RowSlopes<'a> {
+    /// By the outputs, `[B, T, C]`; if absent, the gradient of the network's loss.
+    pub(crate) outputs: Option<&'a [f32]>,
+    /// By the representations besides, `[B, T, H]`.
+    pub(crate) representations: Option<&'a [f32]>,
 }
 
 impl ExampleSet {
@@ -141,13 +150,8 @@ impl<'a> SeenExamples<'a> {
             set: ExampleSet::Train,
             rows: context.shards(clients),
             dropout: vec![None; clients.len()],
-            slopes: None,
+            slopes: vec![RowSlopes::default(); clients.len()],
         }
-    }
-
-    /// The slopes of row `row`.
-    pub(crate) fn slopes_of(&self, row: usize) -> Option<&'a [f32]> {
-        self.slopes.as_ref().map(|slopes| slopes[row])
     }
 
     /// Whether all rows see one list.

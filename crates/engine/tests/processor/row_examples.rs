@@ -4,8 +4,8 @@ use crate::support::*;
 use meshfold_data::Augment;
 use meshfold_engine::{
     Amount, Anchor, BatchSize, Device, DeviceRequest, EngineError, ExampleSet, GradientsOn,
-    Learner, LearningRate, LocalWork, Per, Ranks, Restart, RowExamples, RowWork, Schedule, Sgd,
-    Stack, Start, Step, Velocity, oracle,
+    Learner, LearningRate, Linear, LocalWork, Model, Per, Ranks, Restart, RowExamples, RowWork,
+    Schedule, Sgd, Stack, Start, Step, Velocity, oracle,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -199,7 +199,7 @@ fn wide(values: &[f32]) -> Vec<f64> {
     values.iter().map(|value| f64::from(*value)).collect()
 }
 
-/// Holds outputs and gradients of slopes against the plain loops: on mini-batches, on examples of each row and on one list for all.
+/// Holds outputs, representations and gradients of slopes against the plain loops: on mini-batches, on examples of each row and on one list for all.
 fn compare_with_plain(case: &Case, longest: usize, tolerance: f64) {
     let mut learner = case.learner(&cpu(2, None), &[longest, 9, 1]);
     let (mut sgd, own) = (sgd(1, 0.0), rows(&[Amount::Steps(1); 3]));
@@ -219,8 +219,18 @@ fn compare_with_plain(case: &Case, longest: usize, tolerance: f64) {
             .zip(&outputs)
             .map(|(row, outputs)| drawn(outputs.len(), row))
             .collect();
+        let has_representations = learner.network().representation().is_some();
+        let representations = match has_representations {
+            true => learner.representations(&models, examples).unwrap(),
+            false => vec![Vec::new(); 3],
+        };
+        let more: Vec<Vec<f32>> = (9..)
+            .zip(&representations)
+            .map(|(row, representations)| drawn(representations.len(), row))
+            .collect();
         let on = GradientsOn {
             slopes: Some(&slopes),
+            representation_slopes: has_representations.then_some(&more),
             ..GradientsOn::of(examples)
         };
         let gradients = learner.gradients_on(&models, &work, &on).unwrap().to_host();
@@ -250,8 +260,18 @@ fn compare_with_plain(case: &Case, longest: usize, tolerance: f64) {
                 apart < tolerance,
                 "{case:?}, outputs of {what}, row {row}: {apart}"
             );
-            let slopes = wide(&slopes[row]);
-            let plain = oracle::plain_pull_back(network, &weights, &x, &slopes, dropout);
+            if has_representations {
+                let plain = oracle::plain_representations(network, &weights, &x, dropout);
+                assert_eq!(representations[row].len(), plain.len());
+                let largest = plain.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+                let apart = difference(&representations[row], &plain) / largest;
+                assert!(
+                    apart < tolerance,
+                    "{case:?}, representations of {what}, row {row}: {apart}"
+                );
+            }
+            let (slopes, more) = (wide(&slopes[row]), wide(&more[row]));
+            let plain = oracle::plain_pull_back(network, &weights, &x, &slopes, &more, dropout);
             if list.is_empty() {
                 assert!(gradients[range].iter().all(|slope| *slope == 0.0));
                 continue;
@@ -292,7 +312,7 @@ fn outputs_and_their_gradients_of_recurrent_layers_are_those_of_plain_loops() {
 
 /// The gradients of the plain loops are those of finite differences, and so is the gradient that they have of given slopes.
 #[test]
-fn the_plain_gradient_of_slopes_is_the_slope_of_their_product_with_the_outputs() {
+fn the_plain_gradient_of_slopes_is_the_slope_of_their_product_with_outputs_and_representations() {
     for case in [
         Case::of_pixels(dropping_mlp(), CLASSES),
         recurrent()[0].clone(),
@@ -302,18 +322,24 @@ fn the_plain_gradient_of_slopes_is_the_slope_of_their_product_with_the_outputs()
         let row = wide(&shaken(&learner, 1).to_host());
         let (x, _) = batch(&learner, &learner.splits().train, &[0, 3, 2]);
         let dropout = network.dropout(SEED, 0, 3);
-        let outputs = |row: &[f64]| oracle::plain_outputs(network, row, &x, dropout.as_ref());
-        let slopes = wide(&drawn(outputs(&row).len(), 5));
-        let gradient = oracle::plain_pull_back(network, &row, &x, &slopes, dropout.as_ref());
+        let dropout = dropout.as_ref();
+        let found = |row: &[f64]| {
+            let outputs = oracle::plain_outputs(network, row, &x, dropout);
+            let representations = oracle::plain_representations(network, row, &x, dropout);
+            [outputs, representations]
+        };
+        let each = found(&row);
+        let slopes = [0, 1].map(|of| wide(&drawn(each[of].len(), 5 + of as u64)));
+        let gradient = oracle::plain_pull_back(network, &row, &x, &slopes[0], &slopes[1], dropout);
         let mut moved = row.clone();
         for block in network.layout().blocks() {
             for at in block.range().step_by(block.size().div_ceil(20)) {
                 let mut product = |shift: f64| {
                     moved[at] = row[at] + shift;
-                    let outputs = outputs(&moved).into_iter();
-                    outputs
-                        .zip(&slopes)
-                        .map(|(output, slope)| output * slope)
+                    let numbers = found(&moved).into_iter().flatten();
+                    numbers
+                        .zip(slopes.iter().flatten())
+                        .map(|(number, slope)| number * slope)
                         .sum::<f64>()
                 };
                 let slope = (product(1e-6) - product(-1e-6)) / 2e-6;
@@ -340,6 +366,7 @@ fn outputs_and_gradients_do_not_depend_on_threads_or_on_what_shares_the_stack() 
             let examples = RowExamples::same(ExampleSet::Train, (0..60).collect());
             let outputs = learner.outputs(&models, &examples).unwrap();
             let slopes = vec![drawn(outputs[0].len(), 1); count];
+            let representations = learner.representations(&models, &examples).unwrap();
             let own = vec![
                 RowWork {
                     client: 1,
@@ -350,6 +377,7 @@ fn outputs_and_gradients_do_not_depend_on_threads_or_on_what_shares_the_stack() 
             let sgd = sgd(1, 0.0);
             let on = GradientsOn {
                 slopes: Some(&slopes),
+                representation_slopes: Some(&representations),
                 ..GradientsOn::of(&examples)
             };
             let gradients = learner
@@ -366,6 +394,74 @@ fn outputs_and_gradients_do_not_depend_on_threads_or_on_what_shares_the_stack() 
             );
         }
     }
+}
+
+/// The loss of the network and what is added to it have the sum of their gradients, in a fused step as in one that is not.
+#[test]
+fn slopes_by_representations_add_to_the_loss_of_the_network() {
+    let mut cases = vec![Case::of_pixels(dropping_mlp(), CLASSES)];
+    cases.push(convolutional()[0].clone());
+    cases.push(recurrent()[0].clone());
+    for case in cases {
+        for clip_norm in [None, Some(1e9)] {
+            let mut learner = case.learner(&cpu(2, None), &[13, 9, 3]);
+            let (own, mut sgd) = (rows(&[Amount::Steps(1); 3]), sgd(4, 0.9));
+            sgd.clip_norm = clip_norm;
+            let (models, work) = (shaken(&learner, 3), work(1, &own, &sgd));
+            let examples = learner.next_batches(&work).unwrap();
+            let representations = learner.representations(&models, &examples).unwrap();
+            let outputs = learner.outputs(&models, &examples).unwrap();
+            let silent: Vec<Vec<f32>> = outputs.iter().map(|of| vec![0.0; of.len()]).collect();
+            let plain = GradientsOn::of(&examples);
+            let added = GradientsOn {
+                representation_slopes: Some(&representations),
+                ..plain
+            };
+            let alone = GradientsOn {
+                slopes: Some(&silent),
+                ..added
+            };
+            let of = |learner: &mut Learner, on| learner.gradients_on(&models, &work, on).unwrap();
+            let mut sum = of(&mut learner, &plain);
+            sum.add_scaled(&of(&mut learner, &alone), &[1.0; 3])
+                .unwrap();
+            let both = of(&mut learner, &added);
+            let sum = wide(&sum.to_host());
+            let largest = sum.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+            let apart = difference(&both.to_host(), &sum) / largest;
+            assert!(apart < 1e-6, "{case:?}: {apart}");
+            let rates: Vec<f32> = learner.rates(&work).unwrap();
+            let rates: Vec<f32> = rates.iter().map(|rate| -rate).collect();
+            let mut needed = models.duplicate();
+            needed.add_scaled(&both, &rates).unwrap();
+            let mut stepped = models.duplicate();
+            let velocity = Velocity::Fresh;
+            learner
+                .step_on(&mut stepped, velocity, &work, &added)
+                .unwrap();
+            let apart = difference(&stepped.to_host(), &wide(&needed.to_host()));
+            assert!(apart < 1e-6, "{case:?}: {apart}");
+        }
+    }
+}
+
+#[test]
+fn models_without_a_hidden_layer_have_no_representations() {
+    let linear = Model::Linear(Linear::default());
+    let mut learner = learner(&cpu(1, None), &linear, &[5]);
+    let models = learner.initial(1, Start::Same).unwrap();
+    let examples = RowExamples::each(ExampleSet::Train, vec![vec![1]]);
+    let none = learner.representations(&models, &examples);
+    let words = none.unwrap_err().to_string();
+    assert!(words.contains("a model of one layer"), "{words}");
+    let (own, sgd, slopes) = (rows(&[Amount::Steps(1)]), sgd(2, 0.0), [vec![0.0; 4]]);
+    let on = GradientsOn {
+        representation_slopes: Some(&slopes),
+        ..GradientsOn::of(&examples)
+    };
+    let none = learner.gradients_on(&models, &work(1, &own, &sgd), &on);
+    let words = none.unwrap_err().to_string();
+    assert!(words.contains("a model of one layer"), "{words}");
 }
 
 #[test]
@@ -464,7 +560,14 @@ fn examples_that_do_not_fit_are_refused() {
     };
     let few = learner.gradients_on(&models, &work(1, &own, &sgd), &on);
     let words = few.unwrap_err().to_string();
-    assert!(words.contains("one for each output of each row"), "{words}");
+    assert!(words.contains("one for each number of each row"), "{words}");
+    let on = GradientsOn {
+        representation_slopes: Some(&slopes),
+        ..GradientsOn::of(&chosen)
+    };
+    let few = learner.gradients_on(&models, &work(1, &own, &sgd), &on);
+    let words = few.unwrap_err().to_string();
+    assert!(words.contains("one for each number of each row"), "{words}");
     assert_eq!(learner.tally().local_steps, 0);
 }
 
@@ -499,8 +602,10 @@ fn over(device: &Device) -> (Vec<Vec<f32>>, String) {
         ];
         for examples in &batches {
             let outputs = learner.outputs(&models, examples).unwrap();
+            let representations = learner.representations(&models, examples).unwrap();
             let on = GradientsOn {
                 slopes: Some(&outputs),
+                representation_slopes: Some(&representations),
                 ..GradientsOn::of(examples)
             };
             let gradients: Stack = learner.gradients_on(&models, &work, &on).unwrap();
@@ -512,6 +617,7 @@ fn over(device: &Device) -> (Vec<Vec<f32>>, String) {
             };
             learner.step_on(&mut models, kept, &work, &again).unwrap();
             found.extend(outputs);
+            found.extend(representations);
         }
     }
     found.push(velocity.to_host());

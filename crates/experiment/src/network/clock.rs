@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use meshfold_algorithms::{Phase, Traffic};
+use meshfold_algorithms::{NetworkSpeeds, Phase, Traffic};
 use meshfold_topology::Overlay;
 
 use super::barrier::Barrier;
@@ -82,6 +82,19 @@ impl Clock {
     /// Whether local steps take time.
     pub fn times_steps(&self) -> bool {
         self.seconds_per_step.iter().any(|seconds| *seconds > 0.0)
+    }
+
+    /// The speeds of clients and links in round `round`, 1-based.
+    pub fn speeds(&self, round: usize) -> NetworkSpeeds {
+        let usual = self.times_steps().then(|| self.seconds_per_step.clone());
+        let step_seconds = usual
+            .is_some()
+            .then(|| self.step_seconds(round).into_owned());
+        NetworkSpeeds {
+            step_seconds,
+            usual_step_seconds: usual,
+            links: self.links.even(),
+        }
     }
 
     /// The same clock where local work is cut off after `deadline_seconds`, if it is.

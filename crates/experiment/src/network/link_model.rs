@@ -1,6 +1,6 @@
 //! The links that messages travel over.
 
-use meshfold_algorithms::Exchange;
+use meshfold_algorithms::{EvenLinks, Exchange};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,21 @@ impl LinkModel {
             Self::EdgeCapacitated(capacities) => capacities.seconds(exchange, moment),
             Self::Latency(latency) => Ok(latency.seconds(exchange)),
             Self::Trace(trace) => trace.seconds(exchange, moment),
+        }
+    }
+
+    /// The links, if they are the same for all and at all times.
+    pub(super) fn even(&self) -> Option<EvenLinks> {
+        match self {
+            Self::Fixed(fixed) => Some(EvenLinks {
+                latency_seconds: fixed.latency_seconds,
+                bytes_per_second: Some(fixed.bytes_per_second),
+            }),
+            Self::Latency(latency) => Some(EvenLinks {
+                latency_seconds: latency.message,
+                bytes_per_second: None,
+            }),
+            Self::NodeCapacitated(_) | Self::EdgeCapacitated(_) | Self::Trace(_) => None,
         }
     }
 

@@ -34,22 +34,10 @@ pub(super) fn of(
                 .to_owned(),
         );
     }
-    warnings.extend(of_own_clock(config));
     warnings.extend(of_clients_alone(config));
     warnings.extend(of_late_clients(config));
     warnings.extend(of_few_late_clients(config, clients));
     warnings
-}
-
-/// A network for a method whose clients do not go in rounds.
-fn of_own_clock(config: &RunConfig) -> Option<String> {
-    let has_both = config.network.is_some() && config.algorithm.profile().has_own_clock;
-    has_both.then(|| {
-        format!(
-            "`network` has no effect: {} simulates time itself, by keys of its own; leave `network` out",
-            config.algorithm.name()
-        )
-    })
 }
 
 /// Warnings about the overlay and the weights on it.

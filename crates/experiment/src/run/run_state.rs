@@ -218,6 +218,9 @@ impl<'a> RunState<'a> {
         if graph.drops_stragglers && step_shares.is_some() {
             self.traffic.wait_for_deadline();
         }
+        let asks_for_speeds = method.profile().counts_itself;
+        let clock = self.plan.clock.as_ref().filter(|_| asks_for_speeds);
+        let speeds = clock.map(|clock| clock.speeds(number));
         let mut round = Round {
             number,
             learner: &mut self.learner,
@@ -231,6 +234,7 @@ impl<'a> RunState<'a> {
             seed: self.plan.population.setting.seed,
             is_recorded: self.judge.is_due(number),
             times_steps: self.plan.clock.as_ref().is_some_and(Clock::times_steps),
+            network: speeds.as_ref(),
             traffic: &mut self.traffic,
             figures: &mut self.figures,
             sent: &mut self.sent,

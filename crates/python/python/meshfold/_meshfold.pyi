@@ -262,6 +262,30 @@ class Start:
         Each call makes a new dict: what a method changes in it has no effect.
         """
 
+class Network:
+    """How fast clients and links of the simulated network are in a round: `Round.network`."""
+
+    @property
+    def step_seconds(self) -> NDArray[np.float64] | None:
+        """Seconds of a local step of each client in this round, `[N]`; `None` if `network` says nothing of computing."""
+    @property
+    def usual_step_seconds(self) -> NDArray[np.float64] | None:
+        """The same without what `compute.each_round` draws."""
+    @property
+    def latency_seconds(self) -> float:
+        """Seconds from the sending of a message to its arrival, without those of its bytes.
+
+        Raises:
+            ValueError: if links differ: those of `node_capacitated`, `edge_capacitated` and `trace`.
+        """
+    @property
+    def bytes_per_second(self) -> float | None:
+        """Bytes that a client sends in a second; `None` if bytes take no time, as with `links: {latency: ...}`.
+
+        Raises:
+            ValueError: if links differ.
+        """
+
 class PlannedRound:
     """What is known of the rounds of a run when it is planned: the argument of `Method.forecast`."""
 
@@ -393,6 +417,9 @@ class Round:
         Each call makes a new dict: what a method changes in it has no effect.
         """
     @property
+    def network(self) -> Network | None:
+        """How fast clients and links are, if the configuration has a `network`."""
+    @property
     def learning_rates(self) -> NDArray[np.float32]:
         """The learning rate of each client's next local step, `[N]`; 0 for clients that do not take part.
 
@@ -411,6 +438,7 @@ class Round:
         layers: Sequence[str] | None = None,
         batch: Batch | None = None,
         slopes: ArrayLike | None = None,
+        representation_slopes: ArrayLike | None = None,
         aside: bool = False,
     ) -> None:
         """Trains the models of all clients that take part, as the keys of the configuration say.
@@ -432,6 +460,7 @@ class Round:
             batch: the examples of one step of each row, in place of the mini-batches of `local`; it counts and has the learning rate as in `gradients`.
                 Rows without examples do not move. It goes with neither `steps` nor `aside`.
             slopes: the gradient of each row's loss by `round.outputs(models, batch)`, as in `gradients`.
+            representation_slopes: the gradient of what is added to that loss by `round.representations(models, batch)`, as in `gradients`.
             aside: whether these steps stand apart from the training of the run, as for models that are only tuned to be judged. They take
                 mini-batches of their own, the same at every call, begin a pass through the examples of each client, and are counted
                 nowhere: not in steps, losses, examples or simulated time. Training goes on as without them.
@@ -450,6 +479,7 @@ class Round:
         clients: ArrayLike | None = None,
         batch: Batch | None = None,
         slopes: ArrayLike | None = None,
+        representation_slopes: ArrayLike | None = None,
         aside: bool = False,
     ) -> tuple[Stack, NDArray[np.float32]]:
         """The gradients at `models` on the next mini-batch of each row, `[R, P]`, and the learning rates, `[R]`.
@@ -473,14 +503,17 @@ class Round:
                 another local step, of the same learning rate, and its losses and examples do not count again.
             slopes: the gradient of each row's loss by the outputs, of the shape of `round.outputs(models, batch)`. What stands where a row has no
                 example does not count. If absent, the loss is the model's own, the mean over the examples of the row.
+            representation_slopes: the gradient of a term that is added to this loss, by the representations, of the shape of
+                `round.representations(models, batch)`. If absent, nothing is added.
             aside: whether gradients on a `batch` are only looked at: they count nowhere, neither as steps nor in losses, examples, learning rates or
                 simulated time.
 
         Raises:
             RuntimeError: if there are no batches to take again: the round has taken no gradients since it last trained or drew a batch; or the
                 batch is of another round.
-            ValueError: if there is not one client for each row, or one does not exist; if the batch is for more or fewer rows, or `slopes` are
-                of another shape, or not finite where a row has an example.
+            ValueError: if there is not one client for each row, or one does not exist; if the batch is for more or fewer rows; if `slopes` or
+                `representation_slopes` are of another shape, or not finite where a row has an example; or if the model has no
+                representations.
             TypeError: if they are no whole numbers, or `rows` are no truth values.
         """
     def batch(self, *, rows: ArrayLike | None = None, clients: ArrayLike | None = None) -> Batch:
@@ -529,6 +562,22 @@ class Round:
         Raises:
             RuntimeError: if the batch is of another round.
             ValueError: if the batch is for more or fewer rows.
+        """
+    def representations(self, models: Stack, batch: Batch) -> NDArray[np.float32]:
+        """The representations of a batch by `models`, `[R, B, H]`: the `H` numbers of the last hidden layer, after ReLU, that the last layer
+        makes the outputs of. `outputs = representations @ weight + bias`, with the last layer of `models.by_layer()`. Models of the next token
+        that learn from every position have representations `[R, B, T, H]`.
+
+        What is said of `outputs` on dropout, augmentation and rows without an example holds here too.
+
+        Args:
+            models: the models, `[R, P]`, of as many rows as the batch has; of any number if it is one list for all.
+            batch: the examples, of this round.
+
+        Raises:
+            RuntimeError: if the batch is of another round.
+            ValueError: if the batch is for more or fewer rows; or if the model has no hidden layer, or is one of your own, whose layers are not
+                known.
         """
     def count(self, steps: ArrayLike, *, examples: ArrayLike | None = None) -> None:
         """Counts local steps that the method makes itself, without `train` and `gradients`: in `local_steps`, in the examples seen and in

@@ -75,7 +75,8 @@ class Method:
         mixes_by_weights: whether the mixing weights of the configuration have an effect. If not, a plan warns of `weights`, and of nothing
             that they would do.
         has_own_clock: whether the method simulates time itself, for clients that do not go in rounds. It records the time at the end of each
-            round by `round.record("seconds", ...)`, which is then `simulated_seconds`, too. A `network` has no effect, and a plan warns of it.
+            round by `round.record("seconds", ...)`, which is then `simulated_seconds`, too. The speeds of a `network` are `round.network`; a run
+            warns if there is one and the method does not read it.
         sends_models: whether clients send whole models, by `round.send(models)` or `round.send(stack, models=True)`. If not, a plan refuses
             `evaluate: {membership: {models: sent}}`.
         stacks: the most stacks that it holds besides the models; memory is planned for them.

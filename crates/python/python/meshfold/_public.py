@@ -12,7 +12,7 @@ from meshfold._errors import (
     RunFailed,
 )
 from meshfold._meshfold import VERSION as __version__
-from meshfold._meshfold import Batch, Figure, Mixing, Part, PlannedRound, Round, Stack, Start, Table
+from meshfold._meshfold import Batch, Figure, Mixing, Network, Part, PlannedRound, Round, Stack, Start, Table
 from meshfold._jax_models import jax_model
 from meshfold._learning_rates import learning_rate
 from meshfold._models import model
@@ -36,6 +36,7 @@ __all__ = [
     "MeshfoldWarning",
     "Method",
     "Mixing",
+    "Network",
     "Overlay",
     "Part",
     "Partition",

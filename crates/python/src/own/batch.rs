@@ -25,13 +25,17 @@ pub(crate) struct PyBatch {
     targets: Vec<Vec<u16>>,
     /// The training, validation or test examples that these are of.
     of: Arc<Examples>,
-    /// Judged positions of an example, and outputs of each.
-    outputs: [usize; 2],
+    /// Judged positions of an example.
+    pub(super) positions: usize,
+    /// Outputs of each.
+    pub(super) outputs: usize,
+    /// Numbers of the representation of each, if the model has one.
+    pub(super) representation: Option<usize>,
     round: usize,
     /// The places of each list's examples in arrays, if some stand behind a gap.
     places: Option<Vec<Vec<usize>>>,
     /// The examples that arrays have room for, `B`.
-    width: usize,
+    pub(super) width: usize,
     /// Whether they are of the test set or of local test sets.
     are_tests: bool,
     /// The learning rate of each row with which gradients were first taken on it.
@@ -69,7 +73,9 @@ impl PyBatch {
             examples,
             clients,
             of: Arc::clone(of),
-            outputs: [network.positions(), network.outputs()],
+            positions: network.positions(),
+            outputs: network.outputs(),
+            representation: network.representation(),
             round,
             are_tests: false,
             rates: Mutex::default(),
@@ -189,7 +195,7 @@ impl PyBatch {
     }
 
     /// The place of example `example` of row `row` in arrays.
-    fn place(&self, row: usize, example: usize) -> usize {
+    pub(super) fn place(&self, row: usize, example: usize) -> usize {
         match &self.places {
             None => example,
             // One list is for all rows.
@@ -197,55 +203,23 @@ impl PyBatch {
         }
     }
 
-    /// The shape of outputs of `rows` rows, `[R, B, C]` or `[R, B, T, C]`.
-    fn shape(&self, rows: usize) -> Vec<usize> {
-        match self.outputs {
-            [1, outputs] => vec![rows, self.width, outputs],
-            [positions, outputs] => vec![rows, self.width, positions, outputs],
+    /// The shape of `each` numbers for the judged positions of `rows` rows, `[R, B, each]` or `[R, B, T, each]`.
+    pub(super) fn shape(&self, rows: usize, each: usize) -> Vec<usize> {
+        match self.positions {
+            1 => vec![rows, self.width, each],
+            positions => vec![rows, self.width, positions, each],
         }
     }
 
-    /// The outputs `[B, T, C]` of each row in one array.
-    pub(super) fn outputs<'py>(
+    /// One array of `each` numbers for the judged positions of each row, `[B, T, each]`.
+    pub(super) fn array<'py>(
         &self,
         py: Python<'py>,
         rows: &[Vec<f32>],
+        each: usize,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        let [positions, outputs] = self.outputs;
-        let all = self.padded(rows, positions * outputs, 0.0);
-        PyArray1::from_vec(py, all).reshape(self.shape(rows.len()))
-    }
-
-    /// The `slopes` of `rows` rows, `[B, T, C]` each, without those where a row has no example; errors name `verb`.
-    pub(super) fn slopes(
-        &self,
-        verb: &str,
-        slopes: &Bound<'_, PyAny>,
-        rows: usize,
-    ) -> PyResult<Vec<Vec<f32>>> {
-        let arrays = slopes.py().import("meshfold._arrays")?;
-        let shape = PyTuple::new(slopes.py(), self.shape(rows))?;
-        let checked =
-            arrays.call_method1("floats", (slopes, format!("{verb}: `slopes`"), shape))?;
-        let checked: PyReadonlyArrayDyn<'_, f32> = checked.extract()?;
-        let (all, [positions, outputs]) = (checked.as_slice()?, self.outputs);
-        let each = positions * outputs;
-        let row = |row: usize| {
-            let mut own = Vec::with_capacity(self.examples.of_row(row).len() * each);
-            for example in 0..self.examples.of_row(row).len() {
-                let place = self.place(row, example);
-                let slopes = &all[(row * self.width + place) * each..][..each];
-                if let Some(wrong) = slopes.iter().find(|slope| !slope.is_finite()) {
-                    return Err(PyValueError::new_err(format!(
-                        "{verb}: `slopes` has {wrong} at [{row}, {place}], needed finite numbers. If the outputs are not finite either, the models \
-                         have diverged: lower the learning rate, or set `clip_norm`"
-                    )));
-                }
-                own.extend_from_slice(slopes);
-            }
-            Ok(own)
-        };
-        (0..rows).map(row).collect()
+        let all = self.padded(rows, self.positions * each, 0.0);
+        PyArray1::from_vec(py, all).reshape(self.shape(rows.len(), each))
     }
 }
 
@@ -299,9 +273,9 @@ impl PyBatch {
         let lists = self.targets.iter();
         let labels = |list: &Vec<u16>| list.iter().map(|label| i64::from(*label)).collect();
         let lists: Vec<Vec<i64>> = lists.map(labels).collect();
-        let mut shape = self.shape(lists.len());
+        let mut shape = self.shape(lists.len(), 1);
         shape.pop();
-        let all = PyArray1::from_vec(py, self.padded(&lists, self.outputs[0], -1));
+        let all = PyArray1::from_vec(py, self.padded(&lists, self.positions, -1));
         all.reshape(shape).map(read_only)
     }
 

@@ -177,6 +177,7 @@ impl MethodSpec for PyMethod {
             settings: self.settings(),
             server: self.server,
             keeps_rows: self.overlay && !self.server && !self.has_own_clock,
+            has_own_clock: self.has_own_clock,
             training: self.training(),
             uses: Arc::default(),
             begun_in: None,
@@ -206,6 +207,8 @@ struct PyMethodState {
     server: bool,
     /// Whether each row is the model of a client, which stays as it is in rounds without that client.
     keeps_rows: bool,
+    /// Whether the method simulates time itself.
+    has_own_clock: bool,
     training: Training,
     setting: Arc<Setting>,
     /// What it has made use of in the rounds that were carried out.
@@ -526,7 +529,10 @@ impl Drop for PyMethodState {
     /// A run that was resumed knows only a part of what the method does.
     fn drop(&mut self) {
         if self.begun_in == Some(1) {
-            for warning in self.uses.warnings(&self.name, &self.training) {
+            for warning in self
+                .uses
+                .warnings(&self.name, &self.training, self.has_own_clock)
+            {
                 tracing::warn!(target: "meshfold", "{warning}");
             }
         }

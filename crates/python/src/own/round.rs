@@ -2,13 +2,16 @@
 
 mod counted;
 mod examples;
+mod network;
 mod training;
+
+pub(crate) use network::PyNetwork;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use meshfold_algorithms::training::Training;
-use meshfold_algorithms::{Round, Setting};
+use meshfold_algorithms::{NetworkSpeeds, Round, Setting};
 use meshfold_engine::{Amount, Mixing, RowWork};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -81,6 +84,7 @@ pub(crate) struct PyRound {
     alive: Vec<bool>,
     /// The keys of the configuration, as JSON.
     settings: Arc<str>,
+    network: Option<NetworkSpeeds>,
     has_links: bool,
     /// Whether the method has a server.
     has_server: bool,
@@ -112,8 +116,12 @@ impl PyRound {
         if round.is_to_show() {
             uses.sought.note();
         }
+        if round.network.is_some() {
+            uses.has_network.note();
+        }
         Self {
             settings: Arc::clone(settings),
+            network: round.network.cloned(),
             has_links: round
                 .overlay
                 .is_some_and(|overlay| overlay.edge_count() > 0),
@@ -254,6 +262,13 @@ impl PyRound {
         })?;
         let count = edges.len() / 2;
         PyArray1::from_vec(py, edges).reshape([count, 2])
+    }
+
+    #[doc = documented!("Round.network")]
+    #[getter]
+    fn network(&self) -> Option<PyNetwork> {
+        self.uses.network.note();
+        self.network.clone().map(PyNetwork)
     }
 
     #[doc = documented!("Round.settings")]

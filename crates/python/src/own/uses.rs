@@ -74,13 +74,23 @@ pub(super) struct Uses {
     pub(super) counts: Use,
     /// Not the method but its rounds: local steps that take simulated time.
     pub(super) times_steps: Use,
+    /// Not the method but its rounds: a simulated network.
+    pub(super) has_network: Use,
+    /// `round.network`.
+    pub(super) network: Use,
     /// `round.train` and `round.gradients` of other stacks than that of the models.
     pub(super) side_calls: SideCalls,
 }
 
 impl Uses {
     /// What the user of the method called `method` is likely to take wrongly for granted.
-    pub(super) fn warnings(&self, method: &str, training: &Training) -> Vec<String> {
+    /// It `has_own_clock` if it simulates time itself.
+    pub(super) fn warnings(
+        &self,
+        method: &str,
+        training: &Training,
+        has_own_clock: bool,
+    ) -> Vec<String> {
         let all = [
             self.unused_keys(method, training),
             self.idle(method, training),
@@ -93,6 +103,7 @@ impl Uses {
             self.foreign(method),
             self.tests(method),
             self.unseen(method),
+            self.idle_network(method).filter(|_| has_own_clock),
         ];
         all.into_iter().flatten().collect()
     }
@@ -103,6 +114,15 @@ impl Uses {
             format!(
                 "evaluate.membership has no models to attack: in the rounds that are judged, the method `{method}` sends none. Call \
                  round.send(models) before they are mixed, or round.send(stack, models=True) if clients send those of another stack"
+            )
+        })
+    }
+
+    /// A network for a method that simulates time itself and does not look at it.
+    fn idle_network(&self, method: &str) -> Option<String> {
+        (self.has_network.is_noted() && !self.network.is_noted()).then(|| {
+            format!(
+                "`network` has no effect: the method `{method}` simulates time itself, and never reads round.network; leave `network` out"
             )
         })
     }

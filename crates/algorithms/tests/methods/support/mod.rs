@@ -338,6 +338,7 @@ impl MethodRun {
             seed: SEED,
             is_recorded: true,
             times_steps: false,
+            network: None,
             traffic: &mut traffic,
             figures: &mut OwnFigures::new(self.stack.rows()),
             sent: &mut SentModels::default(),

@@ -1,5 +1,6 @@
 //! The backward pass of one row, each layer's gradient handed on while it is in registers.
 
+use super::gradient::BatchPiece;
 use crate::blocked::layers::dense::DenseNode;
 use crate::blocked::layers::fused_next_forward::pays;
 use crate::blocked::layers::relu::mask;
@@ -9,27 +10,25 @@ use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::scratch::{Scratch, StageMemory};
 use crate::blocked::pass::sink::Sink;
 use crate::blocked::pass::stage_io::StageIo;
-use crate::network::dropout::Dropout;
 use crate::network::layer::Layer;
 
 impl Passes<'_> {
-    /// Carries the loss's gradient by the outputs, in the last output, back through the network, which left out what
-    /// `dropout` says. If there is a batch `ahead`, the next step's, what the first layer makes of it takes the place of that
-    /// layer's outputs.
-    pub(crate) fn backward(
+    /// Carries the gradient of the loss of `piece` by the outputs, in the last output, back through the network. If there is a
+    /// batch `ahead`, the next step's, what the first layer makes of it takes the place of that layer's outputs.
+    pub(super) fn backward(
         &self,
         scratch: &mut Scratch,
-        batch: usize,
+        piece: &BatchPiece<'_>,
         sink: &mut Sink<'_>,
-        dropout: Option<&Dropout>,
         ahead: bool,
     ) {
+        let (batch, drops_out) = (piece.part.len(), piece.dropout.is_some());
         let buffers = &mut scratch.buffers;
         for (index, stage) in self.stages.stages.iter().enumerate().rev() {
             let (before, after) = scratch.stages.split_at_mut(index);
             let input = self.examples_entry(&scratch.input);
             let io = StageIo {
-                drops_out: dropout.is_some(),
+                drops_out,
                 ..self.io(index, batch, before, input)
             };
             let memory = &mut after[0];
@@ -40,7 +39,7 @@ impl Passes<'_> {
             };
             let size = batch * stage.width;
             if node.relu {
-                let slope = node.slope(dropout.is_some());
+                let slope = node.slope(drops_out);
                 mask(self.cpu, &mut memory.deltas[..size], &memory.outputs, slope);
             }
             if let (true, 0, Layer::Dense(layer)) = (ahead, index, &node.layer) {
@@ -62,6 +61,10 @@ impl Passes<'_> {
                 sink: &mut *sink,
             };
             layer.backward(self.batch(), back);
+            if let (true, Some(hidden)) = (index + 1 == self.stages.stages.len(), before.last_mut())
+            {
+                self.add_slopes_of_representations(piece, &mut hidden.deltas);
+            }
         }
     }
 

@@ -9,6 +9,8 @@ use crate::blocked::pass::sink::Sink;
 use crate::blocked::pass::target::Target;
 use crate::error::EngineError;
 use crate::network::dropout::Dropout;
+use crate::training::activations::Activations;
+use crate::training::row_examples::RowSlopes;
 use meshfold_data::Examples;
 use std::ops::Range;
 
@@ -26,10 +28,17 @@ pub(crate) struct BatchPiece<'a> {
     /// Examples of the whole batch, whose mean is taken.
     pub(crate) count: usize,
     pub(crate) dropout: Option<&'a Dropout>,
-    /// The gradient of a loss by the outputs for the whole batch, `[B, T, C]`, in place of that of the network's loss.
-    pub(crate) slopes: Option<&'a [f32]>,
+    /// Those of the loss of the whole batch.
+    pub(crate) slopes: RowSlopes<'a>,
     /// The examples are there, and what the first layer makes of them.
     pub(crate) begun: bool,
+}
+
+impl BatchPiece<'_> {
+    /// What `numbers` have of its examples, `each` numbers for one.
+    pub(super) fn own<'n>(&self, numbers: &'n [f32], each: usize) -> &'n [f32] {
+        &numbers[self.part.start * each..self.part.end * each]
+    }
 }
 
 impl Gradients<'_> {
@@ -98,25 +107,25 @@ impl Gradients<'_> {
         let Passes { cpu, network, .. } = self.passes;
         let (width, positions) = (network.outputs(), network.positions());
         let scale = 1.0 / (piece.count * positions) as f32;
-        let scale = piece.slopes.is_none().then_some(scale);
+        let scale = piece.slopes.outputs.is_none().then_some(scale);
         let outcome = cpu.instructions().vectorize(
             #[inline(always)]
             || network.loss().judge(outputs, labels, width, scale),
         );
-        if let Some(slopes) = piece.slopes {
-            let each = positions * width;
-            let slopes = &slopes[piece.part.start * each..piece.part.end * each];
+        if let Some(slopes) = piece.slopes.outputs {
+            let slopes = piece.own(slopes, positions * width);
             by_position(slopes, [piece.part.len(), positions, width], outputs);
         }
         outcome.loss / positions as f64
     }
 
-    /// The outputs for all of `scratch.indices`, `[B, T, C]`.
+    /// What is computed of all of `scratch.indices`, `[B, T, ...]`.
     ///
     /// # Errors
-    /// Those of a model of the user's own.
-    pub(crate) fn outputs(
+    /// Those of a model of the user's own; [`EngineError::Setting`] if the network has no representations.
+    pub(crate) fn activations(
         &self,
+        of: Activations,
         weights: &[f32],
         scratch: &mut Scratch,
         dropout: Option<&Dropout>,
@@ -125,7 +134,7 @@ impl Gradients<'_> {
         let (count, positions, width) = (
             scratch.indices.len(),
             network.positions(),
-            network.outputs(),
+            of.of_position(network)?,
         );
         let mut all = vec![0.0; count * positions * width];
         for part in self.passes.stages.pieces(count) {
@@ -135,7 +144,7 @@ impl Gradients<'_> {
                 part,
                 count,
                 dropout,
-                slopes: None,
+                slopes: RowSlopes::default(),
                 begun: false,
             };
             self.read(scratch, &piece);
@@ -146,14 +155,24 @@ impl Gradients<'_> {
             }
             let found = self.pass(weights, scratch, &piece);
             let last = scratch.stages.len() - 1;
-            let found = &scratch.stages[last].outputs[..found];
-            by_position(found, [positions, batch, width], to);
+            match of {
+                Activations::Outputs => {
+                    let found = &scratch.stages[last].outputs[..found];
+                    by_position(found, [positions, batch, width], to);
+                }
+                Activations::Representations => {
+                    let places = self.passes.representations(batch);
+                    for (place, to) in places.zip(to.chunks_exact_mut(width)) {
+                        to.copy_from_slice(&scratch.stages[last - 1].outputs[place]);
+                    }
+                }
+            }
         }
         Ok(all)
     }
 
-    /// The mean gradient over all of `scratch.indices` into `scratch.gradient`, or, given `slopes` `[B, T, C]`, that of their product with
-    /// the outputs; returns the sum of the losses.
+    /// The gradient over all of `scratch.indices` into `scratch.gradient`: of the mean of the network's loss, or that which `slopes` say.
+    /// Returns the sum of the network's losses.
     ///
     /// # Errors
     /// Those of a model of the user's own.
@@ -162,7 +181,7 @@ impl Gradients<'_> {
         weights: &[f32],
         scratch: &mut Scratch,
         dropout: Option<&Dropout>,
-        slopes: Option<&[f32]>,
+        slopes: RowSlopes<'_>,
     ) -> Result<f64, EngineError> {
         let count = scratch.indices.len();
         let mut gradient = std::mem::take(&mut scratch.gradient);
@@ -191,8 +210,7 @@ impl Gradients<'_> {
                 gradient: &mut gradient,
                 add,
             };
-            self.passes
-                .backward(scratch, piece.part.len(), &mut sink, dropout, false);
+            self.passes.backward(scratch, &piece, &mut sink, false);
         }
         scratch.gradient = gradient;
         Ok(loss)

@@ -8,6 +8,7 @@ use crate::error::EngineError;
 use crate::kernels::{HeavyBallUpdate, MomentumKind, norm};
 use crate::network::dropout::Dropout;
 use crate::training::batches::Batches;
+use crate::training::row_examples::RowSlopes;
 use crate::training::tally::LossSum;
 use crate::training::trained_layers::TrainedLayers;
 use crate::training::work::Sgd;
@@ -28,8 +29,7 @@ pub(crate) struct StepOn<'a> {
     pub(crate) terms: GradientTerms<'a>,
     pub(crate) rate: f32,
     pub(crate) dropout: Option<&'a Dropout>,
-    /// The gradient of a loss by the outputs, `[B, T, C]`, in place of that of the network's loss.
-    pub(crate) slopes: Option<&'a [f32]>,
+    pub(crate) slopes: RowSlopes<'a>,
 }
 
 /// One step of a row.
@@ -41,7 +41,7 @@ struct RowStep<'a> {
     /// Whether the velocity begins at zero.
     fresh: bool,
     dropout: Option<&'a Dropout>,
-    slopes: Option<&'a [f32]>,
+    slopes: RowSlopes<'a>,
     /// Whether the examples are read, and what the first layer makes of them is there.
     begun: bool,
 }
@@ -74,7 +74,7 @@ impl RowTrainer<'_> {
                 rate: plan.rate,
                 fresh,
                 dropout: dropout.as_ref(),
-                slopes: None,
+                slopes: RowSlopes::default(),
                 begun,
             };
             let loss;
@@ -209,7 +209,7 @@ impl RowTrainer<'_> {
                 kind,
             }
         };
-        passes.backward(scratch, count, &mut sink, dropout, begins);
+        passes.backward(scratch, &whole, &mut sink, begins);
         Ok((loss, begins))
     }
 
@@ -237,9 +237,12 @@ impl RowTrainer<'_> {
         if let Some(plan) = batches.next(&mut scratch.indices) {
             let count = scratch.indices.len();
             let dropout = plan.dropout(self.gradients.passes.network);
-            let loss = self
-                .gradients
-                .accumulate(weights, scratch, dropout.as_ref(), None)?;
+            let loss = self.gradients.accumulate(
+                weights,
+                scratch,
+                dropout.as_ref(),
+                RowSlopes::default(),
+            )?;
             self.clip(&mut scratch.gradient);
             losses.add(loss / count as f64, count);
         }

@@ -5,7 +5,7 @@ use crate::error::EngineError;
 use crate::network::dropout::Dropout;
 use crate::ranks::placement::Placement;
 use crate::training::context::Context;
-use crate::training::row_examples::{ExampleSet, SeenExamples};
+use crate::training::row_examples::{ExampleSet, RowSlopes, SeenExamples};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) struct DealtExamples<'a> {
     /// The examples of its rows, training examples by their places among those that the rank holds.
     pub(super) lists: Vec<Cow<'a, [u32]>>,
     dropout: Vec<Option<Dropout>>,
-    slopes: Option<Vec<&'a [f32]>>,
+    slopes: Vec<RowSlopes<'a>>,
 }
 
 impl DealtExamples<'_> {
@@ -47,7 +47,7 @@ impl RankedTrainer {
             set: seen.set,
             lists: Vec::new(),
             dropout: Vec::new(),
-            slopes: None,
+            slopes: Vec::new(),
         };
         if seen.set == ExampleSet::Train {
             let homes = self.world.placement(self.held.clients());
@@ -83,8 +83,7 @@ impl RankedTrainer {
         };
         dealt.lists = own.iter().map(list).collect();
         dealt.dropout = dealt.placement.pick(&seen.dropout, rank);
-        let slopes = seen.slopes.as_ref();
-        dealt.slopes = slopes.map(|slopes| dealt.placement.pick(slopes, rank));
+        dealt.slopes = dealt.placement.pick(&seen.slopes, rank);
         Ok(dealt)
     }
 }

@@ -10,6 +10,7 @@ use crate::network::Network;
 use crate::processor::Processor;
 use crate::stacked::gpu_rows::GpuRows;
 use crate::stacked::stack_ops::stack_rows::StackRows;
+use crate::training::activations::Activations;
 use crate::training::context::Context;
 use crate::training::row_examples::SeenExamples;
 use crate::training::tally::LossSum;
@@ -37,17 +38,18 @@ impl OnProcessor {
         Ok(self.0.get_or_init(|| Beside { processor, trainer }))
     }
 
-    /// As [`Trainer::outputs`].
-    pub(super) fn outputs(
+    /// As [`Trainer::activations`].
+    pub(super) fn activations(
         &self,
         context: Context<'_>,
         models: &dyn Rows,
+        of: Activations,
         seen: &SeenExamples<'_>,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
         let Beside { processor, trainer } = self.beside(context.network)?;
         let width = context.network.layout().width();
         let models = processor.upload(models.to_host(), width)?;
-        trainer.outputs(context, &*models, seen)
+        trainer.activations(context, &*models, of, seen)
     }
 }
 

@@ -5,10 +5,11 @@ use crate::backend::trainer::{GradientRows, StepRule};
 use crate::blocked::pass::passes::labels_of;
 use crate::error::EngineError;
 use crate::stack::Stack;
+use crate::training::activations::Activations;
 use crate::training::batches::{RowKey, ShardPass};
 use crate::training::context::Context;
 use crate::training::local_work::{LocalWork, Velocity};
-use crate::training::row_examples::{ExampleSet, RowExamples, SeenExamples};
+use crate::training::row_examples::{ExampleSet, RowExamples, RowSlopes, SeenExamples};
 use crate::training::tally::LossSum;
 use crate::training::work::Amount;
 use meshfold_data::Features;
@@ -21,6 +22,9 @@ pub struct GradientsOn<'a> {
     /// The gradient of each row's loss by its outputs, `[B, T, C]` for row `i` as [`Learner::outputs`] has them; if absent, the loss is
     /// that of the network, the mean over the examples.
     pub slopes: Option<&'a [Vec<f32>]>,
+    /// The gradient of what is added to that loss by each row's representations, `[B, T, H]` for row `i` as [`Learner::representations`] has
+    /// them; if absent, nothing is.
+    pub representation_slopes: Option<&'a [Vec<f32>]>,
     /// The rows whose losses and examples have counted before, `[R]`, and do not count again; none if empty.
     pub counted: &'a [bool],
     /// The learning rate of each row's step, `[R]`; if absent, that which mini-batches were drawn with, or that of the next step.
@@ -35,6 +39,7 @@ impl<'a> GradientsOn<'a> {
         Self {
             examples,
             slopes: None,
+            representation_slopes: None,
             counted: &[],
             rates: None,
             aside: false,
@@ -123,11 +128,36 @@ impl Learner {
         stack: &Stack,
         examples: &RowExamples,
     ) -> Result<Vec<Vec<f32>>, EngineError> {
+        self.activations(Activations::Outputs, stack, examples)
+    }
+
+    /// The representations of the examples of every row by its model, `[B, T, H]` for row `i`: the `H` numbers that the last layer reads at
+    /// each of `T` judged positions, after ReLU, in the order of the rows of its weight. Nothing moves, and nothing counts. Waits for the
+    /// device.
+    ///
+    /// # Errors
+    /// As [`Learner::outputs`]; [`EngineError::Setting`] if the model has no hidden layer, or is one's own, whose layers are not known.
+    pub fn representations(
+        &self,
+        stack: &Stack,
+        examples: &RowExamples,
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
+        self.activations(Activations::Representations, stack, examples)
+    }
+
+    fn activations(
+        &self,
+        of: Activations,
+        stack: &Stack,
+        examples: &RowExamples,
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
+        of.of_position(&self.problem.network)?;
         self.check_models(stack)?;
         self.check_row_examples(stack.rows(), examples)?;
         let context = self.problem.context();
-        let seen = self.seen(stack.rows(), examples, None);
-        self.trainer.outputs(context, stack.storage(), &seen)
+        let seen = self.seen(stack.rows(), examples);
+        self.trainer
+            .activations(context, stack.storage(), of, &seen)
     }
 
     /// The clipped gradient of every row on given examples, `[R, P]`: of the network's loss, or of a loss whose gradient by the outputs is
@@ -203,9 +233,21 @@ impl Learner {
         on: &GradientsOn<'a>,
     ) -> Result<SeenExamples<'a>, EngineError> {
         self.check_row_examples(rows, on.examples)?;
-        self.check_slopes(rows, on)?;
+        let all = [
+            (Activations::Outputs, on.slopes),
+            (Activations::Representations, on.representation_slopes),
+        ];
+        for (by, slopes) in all {
+            self.check_slopes(rows, on.examples, by, slopes)?;
+        }
         self.forget_batches();
-        let mut seen = self.seen(rows, on.examples, on.slopes);
+        let mut seen = self.seen(rows, on.examples);
+        for (row, own) in seen.slopes.iter_mut().enumerate() {
+            *own = RowSlopes {
+                outputs: on.slopes.map(|slopes| &*slopes[row]),
+                representations: on.representation_slopes.map(|slopes| &*slopes[row]),
+            };
+        }
         for (list, work) in seen.rows.iter_mut().zip(work.rows) {
             if work.amount == Amount::Idle {
                 *list = &[];
@@ -238,13 +280,8 @@ impl Learner {
         }
     }
 
-    /// What trainers are given of `examples`.
-    fn seen<'a>(
-        &self,
-        rows: usize,
-        examples: &'a RowExamples,
-        slopes: Option<&'a [Vec<f32>]>,
-    ) -> SeenExamples<'a> {
+    /// What trainers are given of `examples`, without slopes.
+    fn seen<'a>(&self, rows: usize, examples: &'a RowExamples) -> SeenExamples<'a> {
         let network = &self.problem.network;
         let dropout = |row: usize| {
             let step = examples.steps()?[row]?;
@@ -254,7 +291,7 @@ impl Learner {
             set: examples.set(),
             rows: (0..rows).map(|row| examples.of_row(row)).collect(),
             dropout: (0..rows).map(dropout).collect(),
-            slopes: slopes.map(|slopes| slopes.iter().map(Vec::as_slice).collect()),
+            slopes: vec![RowSlopes::default(); rows],
         }
     }
 
@@ -286,21 +323,27 @@ impl Learner {
         }
     }
 
-    /// Whether there is a slope for each output.
-    fn check_slopes(&self, rows: usize, on: &GradientsOn<'_>) -> Result<(), EngineError> {
-        let Some(slopes) = on.slopes else {
+    /// Whether there is a slope for each of the numbers `by`, if there are `slopes`.
+    fn check_slopes(
+        &self,
+        rows: usize,
+        examples: &RowExamples,
+        by: Activations,
+        slopes: Option<&[Vec<f32>]>,
+    ) -> Result<(), EngineError> {
+        let Some(slopes) = slopes else {
             return Ok(());
         };
         let network = &self.problem.network;
-        let each = network.positions() * network.outputs();
-        let needed = |row: usize| on.examples.of_row(row).len() * each;
+        let each = network.positions() * by.of_position(network)?;
+        let needed = |row: usize| examples.of_row(row).len() * each;
         let fits = slopes.len() == rows && (0..rows).all(|row| slopes[row].len() == needed(row));
         match fits {
             true => Ok(()),
             false => Err(EngineError::Setting {
                 what: "slopes",
-                found: "more or fewer numbers than outputs".to_owned(),
-                needed: "one for each output of each row",
+                found: "more or fewer numbers than outputs or representations".to_owned(),
+                needed: "one for each number of each row",
             }),
         }
     }

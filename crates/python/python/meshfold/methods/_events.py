@@ -56,6 +56,22 @@ class Letter(NamedTuple):
     version: Version
 
 
+class Speeds(NamedTuple):
+    """How fast clients and links are in a window.
+
+    Attributes:
+        step_seconds: seconds of a local step of each client, `[N]`.
+        usual_step_seconds: the same without what is drawn for each round.
+        latency: seconds from the sending of a message to its arrival, if it has no bytes.
+        bandwidth: bytes that a client sends in a second; without end if `None`.
+    """
+
+    step_seconds: NDArray[np.float64]
+    usual_step_seconds: NDArray[np.float64]
+    latency: float
+    bandwidth: float | None
+
+
 class Window:
     """One round: what happens in a window of simulated time.
 
@@ -76,12 +92,11 @@ class Window:
         clients = round.clients
         self.alive = round.alive
         self.steps = local_steps(round)
-        #: Nanoseconds of one bout of each client, `[N]`.
-        seconds = self.steps * method.seconds_of_a_step(round)
-        if seconds.max() > MOST_SECONDS:
-            raise ValueError(f"the slowest client needs {seconds.max():.3g} seconds for a bout, needed at most {MOST_SECONDS:.0e}")
-        self.bout = np.maximum(1, np.rint(seconds * SECOND)).astype(np.int64)
-        length = method.window * SECOND if method.window is not None else clients / (1 / self.bout).sum()
+        #: How fast clients and links are, and the nanoseconds of one bout of each client, `[N]`.
+        self.speeds = method.speeds(round)
+        self.bout = nanoseconds(self.steps * self.speeds.step_seconds)
+        usual = nanoseconds(self.steps * self.speeds.usual_step_seconds)
+        length = method.window * SECOND if method.window is not None else clients / (1 / usual).sum()
         length = max(1, int(np.rint(length)))
         if round.number * length > MOST_SECONDS * SECOND:
             raise ValueError(f"the simulated time is beyond {MOST_SECONDS:.0e} seconds: choose a smaller `window` or `seconds_per_step`")
@@ -152,11 +167,11 @@ class Window:
         size = self.message_bytes if bytes is None else bytes
         self._sent.append((sender, receiver))
         self._bytes.append(size)
-        method = self.method
-        if method.bandwidth is not None:
-            time = max(time, int(method.link_free[sender])) + int(np.rint(size / method.bandwidth * SECOND))
+        method, speeds = self.method, self.speeds
+        if speeds.bandwidth is not None:
+            time = max(time, int(method.link_free[sender])) + int(np.rint(size / speeds.bandwidth * SECOND))
             method.link_free[sender] = time
-        return time + int(np.rint(method.latency * SECOND))
+        return time + int(np.rint(speeds.latency * SECOND))
 
     def link_is_free(self, time: int, client: int) -> bool:
         """Whether nothing that a client has sent still waits for its link."""
@@ -231,6 +246,9 @@ class Asynchronous:
 
     Clients that take no part in a window stand still: what they were doing and the messages that are under way to them are lost, and they
     begin anew in the next window in which they take part. Stragglers make fewer steps in the bouts that end in a window.
+
+    Speeds are those of the section `network`, with links that are alike, `links: {fixed: ...}`; the keys `seconds_per_step`, `sigma`,
+    `slowdown`, `latency` and `bandwidth` are for configurations without it.
 
     Attributes:
         seconds_per_step: the simulated seconds of one local step, those of the median client where they differ.
@@ -323,13 +341,41 @@ class Asynchronous:
         """A message arrives."""
         raise NotImplementedError
 
-    def seconds_of_a_step(self, round: mf.Round) -> NDArray[np.float64]:
-        """The simulated seconds of a local step of each client, `[N]`."""
+    def speeds(self, round: mf.Round) -> Speeds:
+        """How fast clients and links are: as `network` says, or else the keys of the method."""
+        network = round.network
+        if network is None:
+            seconds = self._seconds_of_keys(round)
+            return Speeds(seconds, seconds, self.latency, self.bandwidth)
+        self._expect_unset("how long messages take", "latency", "bandwidth")
+        latency, bandwidth = network.latency_seconds, network.bytes_per_second
+        steps, usual = network.step_seconds, network.usual_step_seconds
+        if steps is None or usual is None:
+            seconds = self._seconds_of_keys(round)
+            return Speeds(seconds, seconds, latency, bandwidth)
+        self._expect_unset("how long local steps take", "seconds_per_step", "sigma", "slowdown")
+        return Speeds(steps, usual, latency, bandwidth)
+
+    def _seconds_of_keys(self, round: mf.Round) -> NDArray[np.float64]:
+        """The seconds of a local step of each client by the keys of the method, `[N]`."""
         if self.slowdown is not None:
             return self.seconds_per_step * np.array(self.slowdown, float)
         # Rounds, by which all else is drawn, count from 1.
         draws = np.random.default_rng([round.seed, 0]).standard_normal(round.clients)
         return np.asarray(self.seconds_per_step * np.exp(self.sigma * draws))
+
+    def _expect_unset(self, what: str, *keys: str) -> None:
+        """Refuses keys that say what the network says."""
+        for key in keys:
+            if getattr(self, key) != getattr(Asynchronous, key):
+                raise ValueError(f"{key}: leave it out of the method: the section `network` says {what}")
+
+
+def nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The bouts of clients in whole nanoseconds, at least one, `[N]`."""
+    if seconds.max() > MOST_SECONDS:
+        raise ValueError(f"the slowest client needs {seconds.max():.3g} seconds for a bout, needed at most {MOST_SECONDS:.0e}")
+    return np.maximum(1, np.rint(seconds * SECOND)).astype(np.int64)
 
 
 def is_number(value: object) -> bool:

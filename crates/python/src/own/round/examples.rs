@@ -1,7 +1,9 @@
 //! Examples, what models make of them, gradients and scores.
 
 use meshfold_algorithms::velocity::{DecayedGradients, decayed_gradients, decayed_gradients_on};
-use meshfold_engine::{Amount, ExampleSet, GradientsOn, RowExamples, RowWork, Split};
+use meshfold_engine::{
+    Amount, EngineError, ExampleSet, GradientsOn, Learner, RowExamples, RowWork, Split, Stack,
+};
 use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -9,6 +11,7 @@ use pyo3::prelude::*;
 use super::super::batch::PyBatch;
 use super::super::number_lists;
 use super::super::row_work::RowRequest;
+use super::super::slopes::Slopes;
 use super::super::stack::{PyStack, engine};
 use super::{Lent, PyRound};
 
@@ -101,6 +104,31 @@ impl PyRound {
         let batch = PyBatch::argument(batch, verb, self.number)?.get();
         batch.expect_rows(verb, rows)?;
         Ok(Some(batch))
+    }
+
+    /// What `of` makes of `batch` and `models`, for `verb`, in one array: `each` numbers for a judged position.
+    fn look<'py>(
+        &self,
+        py: Python<'py>,
+        verb: &str,
+        models: &Bound<'py, PyAny>,
+        batch: &Bound<'py, PyAny>,
+        of: fn(&Learner, &Stack, &RowExamples) -> Result<Vec<Vec<f32>>, EngineError>,
+        each: fn(&PyBatch) -> usize,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let models = PyStack::argument(models, &format!("{verb}: `models`"))?;
+        let is_side = self.is_side(models);
+        let models = models.try_borrow()?;
+        let models = models.stack()?;
+        let batch = PyBatch::argument(batch, verb, self.number)?.get();
+        batch.expect_rows(verb, models.rows())?;
+        if is_side && self.has_links {
+            self.uses.other_outputs.note();
+        }
+        let found = self.with(py, |lent| {
+            of(&lent.round.learner, models, &batch.examples).map_err(engine)
+        })?;
+        batch.array(py, &found, each(batch))
     }
 
     /// What `verb` asks of `rows` rows, whose clients `batch` or `clients` name.
@@ -238,24 +266,26 @@ impl PyRound {
         models: &Bound<'py, PyAny>,
         batch: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        let models = PyStack::argument(models, "outputs: `models`")?;
-        let is_side = self.is_side(models);
-        let models = models.try_borrow()?;
-        let models = models.stack()?;
-        let batch = PyBatch::argument(batch, "outputs", self.number)?.get();
-        batch.expect_rows("outputs", models.rows())?;
-        if is_side && self.has_links {
-            self.uses.other_outputs.note();
-        }
-        let outputs = self.with(py, |lent| {
-            let outputs = lent.round.learner.outputs(models, &batch.examples);
-            outputs.map_err(engine)
-        })?;
-        batch.outputs(py, &outputs)
+        self.look(py, "outputs", models, batch, Learner::outputs, |batch| {
+            batch.outputs
+        })
+    }
+
+    #[doc = documented!("Round.representations")]
+    fn representations<'py>(
+        &self,
+        py: Python<'py>,
+        models: &Bound<'py, PyAny>,
+        batch: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let of = Learner::representations;
+        self.look(py, "representations", models, batch, of, |batch| {
+            batch.representation.unwrap_or(0)
+        })
     }
 
     #[doc = documented!("Round.gradients")]
-    #[pyo3(signature = (models, *, same_batches=false, rows=None, clients=None, batch=None, slopes=None, aside=false))]
+    #[pyo3(signature = (models, *, same_batches=false, rows=None, clients=None, batch=None, slopes=None, representation_slopes=None, aside=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn gradients<'py>(
         &self,
@@ -266,6 +296,7 @@ impl PyRound {
         clients: Option<&Bound<'py, PyAny>>,
         batch: Option<&Bound<'py, PyAny>>,
         slopes: Option<&Bound<'py, PyAny>>,
+        representation_slopes: Option<&Bound<'py, PyAny>>,
         aside: bool,
     ) -> PyResult<(PyStack, Bound<'py, PyArray1<f32>>)> {
         let models = PyStack::argument(models, "gradients: `models`")?;
@@ -276,24 +307,19 @@ impl PyRound {
         let batch = self.batch_of("gradients", count, batch)?;
         let request = self.request("gradients", count, batch, clients, None)?;
         let request = request.only("gradients", count, rows)?;
-        let wrong = match (batch, same_batches, slopes) {
-            (Some(_), true, _) => {
+        let wrong = match (batch, same_batches) {
+            (Some(_), true) => {
                 "found `batch` with `same_batches=True`, needed one of them: a batch can be used again as it is"
             }
-            (None, ..) if aside => {
+            (None, _) if aside => {
                 "found `aside=True` and no `batch`, needed both: `batch = round.examples(...)` or `round.batch()`"
-            }
-            (None, _, Some(_)) => {
-                "found `slopes` and no `batch`, needed both: `batch = round.batch()`, then slopes by `round.outputs(models, batch)`"
             }
             _ => "",
         };
         if !wrong.is_empty() {
             return Err(PyValueError::new_err(format!("gradients: {wrong}")));
         }
-        let slopes = batch.zip(slopes);
-        let slopes = slopes.map(|(batch, slopes)| batch.slopes("gradients", slopes, count));
-        let slopes = slopes.transpose()?;
+        let slopes = Slopes::read("gradients", count, batch, slopes, representation_slopes)?;
         self.uses.gradients.note();
         let number = self.number;
         let taken = self.with(py, move |mut lent| {
@@ -320,13 +346,12 @@ impl PyRound {
                     let work = round.work(&rows, training);
                     let rates = round.learner.rates(&work).map_err(engine)?;
                     let (rates, counted) = (batch.rates(rates), batch.counted(count));
-                    let on = GradientsOn {
-                        slopes: slopes.as_deref(),
+                    let on = slopes.of(GradientsOn {
                         counted: &counted,
                         rates: Some(&rates),
                         aside,
                         ..GradientsOn::of(&batch.examples)
-                    };
+                    });
                     let taken = decayed_gradients_on(models, round, &rows, training, &on);
                     if let (Ok(taken), false) = (&taken, aside) {
                         let moves = |(row, work): (usize, &RowWork)| {

@@ -6,13 +6,14 @@ use pyo3::prelude::*;
 use rand::Rng;
 
 use super::super::layers;
+use super::super::slopes::Slopes;
 use super::super::stack::{PyStack, beside, engine};
 use super::PyRound;
 
 #[pymethods]
 impl PyRound {
     #[doc = documented!("Round.train")]
-    #[pyo3(signature = (models, *, velocity=None, correction=None, anchor=None, mu=None, steps=None, clients=None, layers=None, batch=None, slopes=None, aside=false))]
+    #[pyo3(signature = (models, *, velocity=None, correction=None, anchor=None, mu=None, steps=None, clients=None, layers=None, batch=None, slopes=None, representation_slopes=None, aside=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn train(
         &self,
@@ -27,6 +28,7 @@ impl PyRound {
         layers: Option<&Bound<'_, PyAny>>,
         batch: Option<&Bound<'_, PyAny>>,
         slopes: Option<&Bound<'_, PyAny>>,
+        representation_slopes: Option<&Bound<'_, PyAny>>,
         aside: bool,
     ) -> PyResult<()> {
         let models = PyStack::argument(models, "train: `models`")?;
@@ -63,15 +65,12 @@ impl PyRound {
                 "train: the velocity is the models themselves, needed a stack of its own, such as `models.zeros_like()` made in `start`",
             ));
         }
-        let wrong = match (batch, slopes) {
-            (Some(_), _) if steps.is_some() => {
+        let wrong = match batch {
+            Some(_) if steps.is_some() => {
                 "found `batch` with `steps`, needed one of them: a batch is one step"
             }
-            (Some(_), _) if aside => {
+            Some(_) if aside => {
                 "found `batch` with `aside=True`, needed one of them: steps aside draw their own batches"
-            }
-            (None, Some(_)) => {
-                "found `slopes` and no `batch`, needed both: `batch = round.batch()`, then slopes by `round.outputs(models, batch)`"
             }
             _ => "",
         };
@@ -81,9 +80,7 @@ impl PyRound {
         let count = models.try_borrow()?.stack()?.rows();
         let batch = self.batch_of("train", count, batch)?;
         let request = self.request("train", count, batch, clients, steps)?;
-        let slopes = batch.zip(slopes);
-        let slopes = slopes.map(|(batch, slopes)| batch.slopes("train", slopes, count));
-        let slopes = slopes.transpose()?;
+        let slopes = Slopes::read("train", count, batch, slopes, representation_slopes)?;
         let layers = match layers {
             Some(names) => layers::read(names, models.try_borrow()?.stack()?.layout())?,
             None => None,
@@ -131,12 +128,11 @@ impl PyRound {
                     batch.note_uses(&rows, learner.partition(), lent.uses);
                     let rates = learner.rates(&work).map_err(engine)?;
                     let (rates, counted) = (batch.rates(rates), batch.counted(count));
-                    let on = GradientsOn {
-                        slopes: slopes.as_deref(),
+                    let on = slopes.of(GradientsOn {
                         counted: &counted,
                         rates: Some(&rates),
                         ..GradientsOn::of(&batch.examples)
-                    };
+                    });
                     let moved = learner.step_on(models, velocity, &work, &on);
                     moved.inspect(|moved| batch.count(&rates, moved))
                 }
