@@ -2,6 +2,7 @@
 
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
+use crate::network_speeds::NetworkSpeeds;
 use crate::own_figures::{OwnFigure, OwnFigures};
 use crate::sent_models::SentModels;
 use crate::stragglers::{Completion, Policy, StragglerContext, VisitWork, Work};

@@ -8,6 +8,7 @@ use crate::at::At;
 use crate::client_figure::ClientFigure;
 use crate::cost_figure::{CostFigure, OF};
 use crate::deciding::{by_number, choice, listed, soonest_choice};
+use crate::digits::Digits;
 use crate::edge_of_range::at_the_edge;
 use crate::grouping::Group;
 use crate::judged::{Judged, is_of_test_examples};
@@ -280,11 +281,43 @@ fn of_last(groups: &[Group<'_>], count: usize, request: &Request) -> String {
     format!("figures are means of the last {count} evaluations of each run{shorter}{others}")
 }
 
-/// Where runs are judged, if not at their ends.
+/// Ends that differ by less than this share are alike.
+const ALIKE: f64 = 0.05;
+
+/// That runs which have spent a budget have spent more or less of it, as they end at an evaluation.
+fn unequal_budgets(groups: &[Group<'_>]) -> Option<String> {
+    let kinds = [
+        ("budget.seconds", "simulated_seconds", "seconds"),
+        ("budget.bytes", "bytes_total", "bytes"),
+    ];
+    kinds.into_iter().find_map(|(key, figure, way)| {
+        let runs = groups.iter().flat_map(|group| group.runs.iter());
+        let of_run = |run: &&Judged| {
+            let budget = run.fields.at(key)?.as_f64()?;
+            let spent = *run.figures.last()?.get(figure)?;
+            (run.ended_early() && spent >= budget).then_some((budget, spent))
+        };
+        let all: Vec<(f64, f64)> = runs.filter_map(of_run).collect();
+        let (budget, _) = *all.first()?;
+        let spent = || all.iter().map(|(_, spent)| *spent);
+        let (least, most) = (spent().fold(f64::INFINITY, f64::min), spent().fold(0.0, f64::max));
+        let is_one = all.iter().all(|(other, _)| *other == budget);
+        (is_one && most > (1.0 + ALIKE) * least).then(|| {
+            let number = |value| Digits::Four.figure(value);
+            format!(
+                "runs ended at {} to {} {way}, as `{key}` ends them at an evaluation: `--at {way}={budget}` compares them at one place",
+                number(least),
+                number(most)
+            )
+        })
+    })
+}
+
+/// Where runs are judged, if not at their ends, and what to mind there.
 fn place(groups: &[Group<'_>], request: &Request, wording: &Wording) -> Option<String> {
     let at = &request.at;
     match at {
-        At::Last => None,
+        At::Last => unequal_budgets(groups),
         At::LastFew(count) => Some(of_last(groups, *count, request)),
         At::Target(target) => Some(format!(
             "what it takes until {} first reaches {target}",
@@ -374,6 +407,41 @@ mod tests {
                 "of all runs: seed 2 is missing (the figure was not measured)",
                 "of all runs: seed 1 ended before seconds=10; the last evaluation counts"
             ]
+        );
+    }
+
+    #[test]
+    fn runs_that_spent_more_than_others_are_told() {
+        let run = |seed: usize, budget: f64, rounds: usize, seconds: f64| {
+            let settings = format!("{{seed: {seed}, rounds: 9, budget: {{seconds: {budget}}}}}");
+            let last = [
+                ("round", rounds as f64),
+                ("simulated_seconds", seconds),
+                ("test_accuracy", 0.5),
+            ];
+            Judged::finished(&settings, &[&last])
+        };
+        let notes = |runs| Table::about(runs, Request::over_seeds()).unwrap().notes;
+        assert_eq!(
+            notes(vec![run(1, 20.0, 3, 20.7), run(2, 20.0, 4, 32.8)]),
+            [
+                "runs ended at 20.70 to 32.80 seconds, as `budget.seconds` ends them at an evaluation: `--at seconds=20` compares them at \
+                 one place"
+            ]
+        );
+        let none: [&str; 0] = [];
+        // Alike; all rounds done; another budget.
+        assert_eq!(
+            notes(vec![run(1, 20.0, 3, 20.7), run(2, 20.0, 4, 21.0)]),
+            none
+        );
+        assert_eq!(
+            notes(vec![run(1, 20.0, 3, 20.7), run(2, 20.0, 9, 9.0)]),
+            none
+        );
+        assert_eq!(
+            notes(vec![run(1, 20.0, 3, 20.7), run(2, 30.0, 4, 32.8)]),
+            none
         );
     }
 

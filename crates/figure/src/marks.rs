@@ -66,7 +66,7 @@ impl Outline {
 }
 
 impl Figure {
-    /// The marks and error bars of a curve that has some. On a logarithmic axis error bars go down to `lowest` at most.
+    /// The marks and error bars of a curve that has some, or a single point, which has no line. On a logarithmic axis error bars go down to `lowest` at most.
     pub(crate) fn marks(
         &self,
         curve: &Curve,
@@ -77,8 +77,9 @@ impl Figure {
             reach: REACH,
             colour: curve.style.colour(),
         };
-        let points = curve.points.iter();
-        let points = points.filter(|point| curve.is_marked && self.holds(point));
+        let points = curve.points.iter().filter(|point| self.holds(point));
+        let is_alone = points.clone().count() == 1;
+        let points = points.filter(|_| curve.is_marked || is_alone);
         let shapes = points.flat_map(|point| {
             let mut shapes = self.error_bar(*point, &look, lowest, place);
             shapes.push(mark(place(*point, point.y), curve.style));

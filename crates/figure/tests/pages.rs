@@ -428,6 +428,26 @@ fn marks_differ_and_are_in_the_legend() {
     expect_on_page(&figure, "marks in the legend");
 }
 
+/// A curve of one point has no line: it is marked, with its error bar.
+#[test]
+fn a_curve_of_one_point_is_marked() {
+    let mut figure = figure(85.0);
+    figure.legend.clear();
+    figure.panels[0].curves.truncate(1);
+    figure.x.scale = Scale::Logarithmic;
+    let curve = &mut figure.panels[0].curves[0];
+    // The first one has no place on the axis.
+    curve.points.truncate(2);
+    assert_eq!(curve.points[0].x, 0.0);
+    let whole = figure.svg();
+    figure.panels[0].curves[0].points.clear();
+    let empty = figure.svg();
+    let marks = |svg: &str| svg.matches("<polygon").count();
+    assert_eq!(marks(&whole), marks(&empty) + 1);
+    assert!(whole.matches("<polyline").count() > empty.matches("<polyline").count());
+    expect_on_page(&figure, "a curve of one point");
+}
+
 #[test]
 fn an_axis_of_shares_ends_at_0_and_100_per_cent() {
     let mut figure = figure(85.0);

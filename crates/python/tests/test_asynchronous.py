@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -237,5 +239,90 @@ def test_nobody_waits_for_a_deadline() -> None:
     late = {**experiment("ad_psgd"), "network": network, "stragglers": {"deadline_seconds": 1}}
     with pytest.raises(mf.ConfigError, match="in this one nobody waits for slow clients"):
         mf.plan(late)
-    with pytest.warns(mf.MeshfoldWarning, match="`network` has no effect: .* simulates time itself"):
-        mf.plan({**experiment("ad_psgd"), "network": network})
+
+
+def network(compute: dict[str, Any] | None, links: dict[str, Any]) -> dict[str, Any]:
+    return {"links": links, **({} if compute is None else {"compute": compute})}
+
+
+FIXED = {"fixed": {"bytes_per_second": BYTES / 2, "latency_seconds": 0.25}}
+
+
+@pytest.mark.parametrize(
+    ("section", "keys"),
+    [
+        (network({"seconds_per_step": 0.5, "slowdown": {"list": SLOWDOWN}}, FIXED), {"latency": 0.25, "bandwidth": BYTES / 2, "seconds_per_step": 0.5, "slowdown": SLOWDOWN}),
+        (network(None, FIXED), {"latency": 0.25, "bandwidth": BYTES / 2}),
+        (network({"seconds_per_step": 2.0}, {"fixed": {"bytes_per_second": 1e30}}), {"seconds_per_step": 2.0}),
+    ],
+)
+@pytest.mark.parametrize("name", ["ad_psgd", "div_share"])
+def test_speeds_of_the_network_are_those_of_the_keys(name: str, section: dict[str, Any], keys: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mf.MeshfoldWarning)
+        (found,) = mf.run({**experiment(name), "network": section}, progress=False)
+    (wanted,) = mf.run(experiment(name, **keys), progress=False)
+    columns = [column for column in found.metrics().to_polars().columns if column != "wall_seconds"]
+    assert found.metrics().to_polars()[columns].equals(wanted.metrics().to_polars()[columns])
+    assert found.metrics().to_polars()["simulated_seconds"][-1] > 0
+
+
+def test_clients_are_as_slow_as_under_other_methods() -> None:
+    """A client that is alone makes as many bouts as its slowdown allows, which is drawn as for methods in rounds."""
+    compute = {"seconds_per_step": 0.1, "slowdown": {"lognormal": {"sigma": 1.0}}}
+    section = network(compute, {"fixed": {"bytes_per_second": 1e30}})
+    seen = []
+
+    class Looks(mf.Method):
+        def round(self, models: mf.Stack, round: mf.Round) -> None:
+            assert round.network is not None and round.network.step_seconds is not None
+            seen.append(round.network.step_seconds)
+            round.train(models)
+            round.send(models)
+
+    keys = {"window": 1.0, "local": {"steps": 1}}
+    (alone,) = mf.run({**experiment("ad_psgd", **keys), "network": section, "seeds": {"methods": 5}}, progress=False)
+    (together,) = mf.run({**experiment("looks", local={"steps": 1}), "network": section}, methods=[Looks], progress=False)
+    assert together.metrics().to_polars()["simulated_seconds"][1] == pytest.approx(seen[0].max())
+    # In a window of one second a client ends `1 / seconds` bouts, and waits for nobody.
+    most = alone.metrics().to_polars()["own.bouts.max"]
+    assert most[1] == int(1 / seen[0].min())
+    assert len(set(seen[0].tolist())) == len(seen[0])
+
+
+def test_what_is_drawn_for_each_round_changes_bouts_and_no_windows() -> None:
+    compute = {"seconds_per_step": 0.1, "each_round": {"exponential": {"mean": 1.0}}}
+    section = network(compute, {"latency": {"epoch": 0.0, "message": 0.0}})
+    section["links"] = {"fixed": {"bytes_per_second": 1e30}}
+    (run,) = mf.run({**experiment("ad_psgd", local={"steps": 1}), "network": section}, progress=False)
+    records = run.metrics().to_polars()
+    np.testing.assert_allclose(records["simulated_seconds"].to_list(), 0.1 * np.arange(8))
+    assert len(set(records["own.bouts"][1:].to_list())) > 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "section", "words"),
+    [
+        ({"latency": 0.5}, network(None, FIXED), "latency: leave it out of the method: the section `network` says how long messages take"),
+        ({"sigma": 0.5}, network({"seconds_per_step": 1.0}, FIXED), "sigma: leave it out of the method: the section `network` says how long local"),
+        ({}, network(None, {"node_capacitated": {"upload": 1e6}}), "have no one latency and no one bandwidth, needed `links: {fixed: ...}`"),
+    ],
+)
+def test_speeds_are_said_once(keys: dict[str, Any], section: dict[str, Any], words: str) -> None:
+    with pytest.raises(mf.RunFailed, match=re.escape(words)):
+        mf.run({**experiment("ad_psgd", **keys), "network": section}, progress=False)
+
+
+class Sleeps(mf.Method):
+    has_own_clock = True
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        round.record("seconds", float(round.number))
+        round.send(models)
+
+
+def test_a_network_that_nobody_reads_is_told() -> None:
+    section = network({"seconds_per_step": 1.0}, FIXED)
+    with pytest.warns(mf.MeshfoldWarning, match="`network` has no effect: the method `sleeps` simulates time itself"):
+        mf.run({**experiment("sleeps"), "network": section}, methods=[Sleeps], progress=False)

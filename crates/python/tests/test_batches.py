@@ -76,6 +76,82 @@ def test_slopes_of_the_cross_entropy_have_its_gradient(experiment: Experiment, m
     assert log[-1]["local_steps"] == 3 * 18 and log[-1]["examples_seen"] == 3 * 9 * 20
 
 
+def hidden_and_last(models: mf.Stack) -> tuple[Numbers, Numbers]:
+    """Weight and bias of the last layer of an MLP with one hidden layer."""
+    layers = models.by_layer()
+    return np.array(layers["dense1.weight"]), np.array(layers["dense1.bias"])
+
+
+def test_representations_are_what_the_last_layer_reads(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch(rows=np.arange(10) != 4)
+        found = round.representations(models, batch)
+        assert found.shape == (10, 20, 12) and found.dtype == np.float32 and (found[4] == 0).all()
+        assert (found >= 0).all() and (found > 0).any()
+        weight, bias = hidden_and_last(models)
+        outputs = round.outputs(models, batch)
+        alive = np.arange(10) != 4
+        np.testing.assert_allclose((found @ weight + bias)[alive], outputs[alive], atol=1e-5)
+        # Half of them are left out in a step, and none of chosen examples.
+        whole = round.representations(models, round.examples(batch.indices))
+        dropped = (found == 0) & (whole > 0)
+        assert 0.2 < dropped[alive].sum() / (whole[alive] > 0).sum() < 0.4
+        round.train(models, batch=batch)
+
+    act(experiment, look, rounds=2, model={"mlp": {"hidden": [12], "dropout": 0.3}})
+
+
+@pytest.mark.parametrize("keys", [{}, {"momentum": 0.9, "weight_decay": 0.01}, {"clip_norm": 0.5}])
+def test_a_term_of_representations_is_added_to_the_loss(experiment: Experiment, keys: dict[str, Any]) -> None:
+    """The mean of `|h|^2` of the hidden layer besides the cross-entropy, against the same by the gradient of its weights."""
+
+    def by_slopes(models: mf.Stack, round: mf.Round) -> None:
+        for _ in range(2):
+            batch = round.batch()
+            slopes = 0.6 * round.representations(models, batch) / np.maximum(batch.sizes, 1)[:, None, None]
+            gradients, rates = round.gradients(models, batch=batch, representation_slopes=slopes, aside=True)
+            if not keys:
+                whole, _ = round.gradients(models, batch=batch, aside=True)
+                h, x = round.representations(models, batch), batch.features
+                by_hidden = np.swapaxes(x, 1, 2) @ (slopes * (h > 0))
+                difference = np.array(gradients.by_layer()["dense0.weight"]) - np.array(whole.by_layer()["dense0.weight"])
+                assert np.abs(difference - by_hidden).max() < 1e-5 * np.abs(by_hidden).max() + 1e-6
+            round.train(models, batch=batch, representation_slopes=slopes)
+
+    def by_outputs(models: mf.Stack, round: mf.Round) -> None:
+        for _ in range(2):
+            batch = round.batch()
+            slopes = 0.6 * round.representations(models, batch) / np.maximum(batch.sizes, 1)[:, None, None]
+            outer = slopes_of_cross_entropy(round.outputs(models, batch), batch)
+            round.train(models, batch=batch, slopes=outer, representation_slopes=slopes)
+
+    def without(models: mf.Stack, round: mf.Round) -> None:
+        for _ in range(2):
+            round.train(models, batch=round.batch())
+
+    runs = [act(experiment, do, rounds=3, keys=keys, model={"mlp": {"hidden": [12]}}) for do in (by_slopes, by_outputs, without)]
+    losses = [log[-1]["train_loss"] for log in runs]
+    assert abs(losses[0] - losses[1]) < 1e-5 and abs(losses[0] - losses[2]) > 1e-4
+
+
+@pytest.mark.parametrize("model", ["logistic", "own"])
+def test_models_without_a_known_hidden_layer_have_no_representations(experiment: Experiment, model: str) -> None:
+    refused = []
+
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.batch()
+        with pytest.raises(ValueError, match="representations: found a model of one.*, needed a model of Meshfold's with a hidden layer"):
+            round.representations(models, batch)
+        with pytest.raises(ValueError, match="train: found `representation_slopes` and a model that has no representations"):
+            round.train(models, batch=batch, representation_slopes=np.zeros((10, 20, 784), np.float32))
+        refused.append(round.number)
+        round.train(models, batch=batch)
+
+    mine = mlp("numpy", a_start()) if model == "own" else model
+    act(experiment, look, rounds=1, model=mine)
+    assert refused == [1]
+
+
 def test_outputs_and_losses_are_those_of_evaluations(experiment: Experiment) -> None:
     def look(models: mf.Stack, round: mf.Round) -> None:
         round.train(models)
@@ -495,6 +571,11 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "another object": (lambda m, r, old: r.outputs(m, [1]), TypeError, "outputs: `batch` is of type list, needed a `meshfold.Batch`"),
     "rows": (lambda m, r, old: r.outputs(m, r.batch(clients=[1, 2])), ValueError, "outputs: the batch is for 2 rows, and the stack has 10"),
     "slopes alone": (lambda m, r, old: r.gradients(m, slopes=np.zeros(3)), ValueError, "found `slopes` and no `batch`"),
+    "slopes by representations alone": (
+        lambda m, r, old: r.gradients(m, representation_slopes=np.zeros(3)),
+        ValueError,
+        r"gradients: found `representation_slopes` and no `batch`, .* `round.representations\(models, batch\)`",
+    ),
     "same batches": (lambda m, r, old: r.gradients(m, batch=r.batch(), same_batches=True), ValueError, "a batch can be used again as it is"),
     "shape of slopes": (
         lambda m, r, old: r.gradients(m, batch=r.batch(), slopes=np.zeros((10, 20), np.float32)),

@@ -113,7 +113,7 @@ fn sentence<'a>(work: impl Iterator<Item = (&'a str, Work)>) -> Option<String> {
     };
     let parts: Vec<String> = methods.iter().map(say).collect();
     Some(format!(
-        "a round is not the same work under every method: {}. Compare their progress by examples or epochs, as in \
+        "by the plan, a round is not the same work under every method: {}. Compare their progress by examples or epochs, as in \
          `meshfold figure --x epochs` and `meshfold table --at examples=N`",
         parts.join("; ")
     ))
