@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 /// participant stays. With `deadline_seconds` in place of `share`, whoever's work takes longer than that falls behind. A walk of DFedRW
 /// takes as long as its visits do at the clients on it. A round in which the deadline cuts somebody off lasts until the deadline in
 /// simulated time: the others wait for that long. The deadline is for the work that `local` asks for, in `hierfavg` for that of an edge
-/// round: whoever misses it is late in all edge rounds, and under `partial` each of them lasts until it. Other work of a round is not cut off and
-/// takes its time besides: the first gradients of `gradient_tracking`, a client that `participation.replacement` draws twice, and further calls of
-/// `round.train` in a method of your own. If nobody meets it, one client that is drawn counts all the same, and the round lasts as long
+/// round: whoever misses it is late in all edge rounds, and under `partial` each of them lasts until it. Other work of a round is not cut off: the
+/// first gradients of `gradient_tracking`, a client that `participation.replacement` draws twice, and further calls of `round.train` in a method of
+/// your own. The round then lasts until the deadline or until all work is done, whichever is later. If nobody meets it, one client that is drawn counts all the same, and the round lasts as long
 /// as its work.
 ///
 /// Under the policy `partial` work counts that is done by the deadline: whole epochs with `local: {epochs: K}`, each step with

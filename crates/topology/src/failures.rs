@@ -19,7 +19,8 @@ pub struct Failures(pub Vec<Failure>);
 /// A failed client neither trains nor exchanges, unless it `loses` its inputs alone. It is not judged either.
 ///
 /// # Interpretation
-/// Which of them fail is drawn once, unless `redraw` says otherwise.
+/// Which of them fail is drawn once, unless `redraw` says otherwise. Who fails is known when a round begins: nothing is sent to it, and
+/// nobody waits for it, so that failures cost no simulated time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {

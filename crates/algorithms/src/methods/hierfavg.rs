@@ -27,6 +27,8 @@ method_config! {
     /// that miss a deadline are sent the first model alone. Where a learning rate counts epochs, κ1 κ2 of them are due
     /// in a round.
     /// Means are weighted by the examples of the clients that took part.
+    /// On a simulated network the root is a node of its own, behind the edge servers. Its links to them have the capacity
+    /// `servers.servers` of `node_capacitated`.
     #[derive(JsonSchema)]
     pub struct Hierfavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// The edge servers and their clients.

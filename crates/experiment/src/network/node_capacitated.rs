@@ -36,7 +36,8 @@ pub struct NodeCapacitated {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "bytes per second"))]
     pub download: Option<Distribution>,
-    /// Capacities of the servers; without it they are like clients, and a list counts clients, then servers.
+    /// Capacities of the servers; without it they are like clients, and a list counts clients, then servers, then the root
+    /// of `hierfavg`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<ServerCapacity>,
     /// Bytes per second of each edge and direction, A_ii', should edges be bottlenecks as well: edges among clients, or among

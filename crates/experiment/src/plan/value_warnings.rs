@@ -3,7 +3,7 @@
 use meshfold_algorithms::{Method, Policy, RowKind, Stragglers};
 use meshfold_data::DatasetSummary;
 use meshfold_engine::{Model, Targets};
-use meshfold_topology::{Loses, Weights};
+use meshfold_topology::{Failure, FailureRedraw, Loses, Weights};
 
 use crate::config::client_view::ClientView;
 use crate::config::experiment::usual_weights;
@@ -37,6 +37,7 @@ pub(super) fn of(
     warnings.extend(of_clients_alone(config));
     warnings.extend(of_late_clients(config));
     warnings.extend(of_few_late_clients(config, clients));
+    warnings.extend(of_failing_clients(config));
     warnings
 }
 
@@ -163,6 +164,34 @@ fn of_late_clients(config: &RunConfig) -> Option<String> {
          for them; with `stragglers.deadline_seconds` in its place the slow clients are late, and the others wait until the deadline"
             .to_owned()
     })
+}
+
+/// Clients that fail for a time, in a run with a simulated time.
+fn of_failing_clients(config: &RunConfig) -> Option<String> {
+    let has_own_clock = config.algorithm.profile().has_own_clock;
+    let mut failures = config
+        .failures
+        .0
+        .iter()
+        .filter(|failure| failure.clients.is_some() && failure.loses == Loses::Everything);
+    let is_redrawn = |failure: &Failure| failure.redraw == FailureRedraw::EachRound;
+    match has_own_clock {
+        true => failures.any(is_redrawn).then(|| {
+            format!(
+                "`failures` are drawn anew in each round, and a round of {} is a window of simulated time: how long it lasts decides how \
+                 long clients are away",
+                config.algorithm.name()
+            )
+        }),
+        false => {
+            let comes_back = |failure: &Failure| is_redrawn(failure) || failure.until_round.is_some();
+            (config.network.is_some() && failures.any(comes_back)).then(|| {
+                "the clients that fail by `failures` cost no simulated time: who fails is known when a round begins, nothing is sent to \
+                 them, and nobody waits for them; rounds may even be shorter with them"
+                    .to_owned()
+            })
+        }
+    }
 }
 
 /// What is asked for of models that clients hold, where they hold none.

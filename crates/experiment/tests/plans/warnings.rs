@@ -307,6 +307,28 @@ fn a_share_of_late_clients_is_said_to_cost_no_simulated_time() {
 }
 
 #[test]
+fn clients_that_fail_for_a_time_are_said_to_cost_no_simulated_time() {
+    let network = "network: {links: {fixed: {bytes_per_second: 1.0e6}}}\n";
+    let said = |failure: &str, network: &str| {
+        one(&format!("{YAML}{network}failures: [{{{failure}}}]\n")).warnings
+    };
+    let some = "clients: {share: 0.5}";
+    for failure in [
+        format!("{some}, redraw: each_round"),
+        format!("{some}, until_round: 2"),
+    ] {
+        let warnings = said(&failure, network);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            warnings[0].starts_with("the clients that fail by `failures` cost no simulated time"),
+            "{warnings:?}"
+        );
+        assert_eq!(said(&failure, ""), [""; 0]);
+    }
+    assert_eq!(said("clients: {list: [0]}", network), [""; 0]);
+}
+
+#[test]
 fn stragglers_that_take_models_and_give_none_are_said_to_move_the_mean() {
     let said = |stragglers: &str| one(&format!("{YAML}stragglers: {stragglers}\n")).warnings;
     let moved = said("{share: 0.5, policy: receive}");
