@@ -140,7 +140,7 @@ def test_models_without_a_known_hidden_layer_have_no_representations(experiment:
 
     def look(models: mf.Stack, round: mf.Round) -> None:
         batch = round.batch()
-        with pytest.raises(ValueError, match="representations: found a model of one.*, needed a model of Meshfold's with a hidden layer"):
+        with pytest.raises(ValueError, match="representations: a model of one.*, but it must be a model of Meshfold's with a hidden layer"):
             round.representations(models, batch)
         with pytest.raises(ValueError, match="train: found `representation_slopes` and a model that has no representations"):
             round.train(models, batch=batch, representation_slopes=np.zeros((10, 20, 784), np.float32))
@@ -150,6 +150,26 @@ def test_models_without_a_known_hidden_layer_have_no_representations(experiment:
     mine = mlp("numpy", a_start()) if model == "own" else model
     act(experiment, look, rounds=1, model=mine)
     assert refused == [1]
+
+
+@pytest.mark.parametrize("model", ["logistic", {"mlp": {"hidden": [12], "dropout": 0.3}}])
+def test_losses_are_those_of_each_example(experiment: Experiment, model: Any) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        models.set(models.numpy() + 0.01 * np.arange(10, dtype=np.float32)[:, None])
+        for batch in (round.batch(rows=np.arange(10) != 4), round.examples([[3, -1, 5]] * 10), round.examples([7, 8, 9])):
+            losses = round.losses(models, batch)
+            shares = softmax(round.outputs(models, batch))
+            labels = np.broadcast_to(batch.labels, losses.shape)
+            needed = np.where(labels < 0, 0, -np.log(np.take_along_axis(shares, np.maximum(labels, 0)[..., None], axis=2)[..., 0]))
+            assert losses.dtype == np.float32 and losses.any()
+            np.testing.assert_allclose(losses, needed, rtol=1e-5, atol=1e-6)
+        batch = round.batch()
+        mean = round.losses(models, batch).mean()
+        round.gradients(models, batch=batch)
+        round.record("mean", mean)
+
+    log = act(experiment, look, model=model)
+    assert log[-1]["train_loss"] == pytest.approx(log[-1]["own.mean"], rel=1e-5)
 
 
 def test_outputs_and_losses_are_those_of_evaluations(experiment: Experiment) -> None:

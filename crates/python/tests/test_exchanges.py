@@ -16,6 +16,39 @@ from test_own_methods import records_of, sent, warned, with_algorithm
 import meshfold as mf
 
 
+def test_some_layers_are_mixed_and_sent(experiment: Experiment) -> None:
+    """Logistic regression has weights and biases: 784 x 10 and 10."""
+    weight, bias = "dense0.weight", "dense0.bias"
+
+    def share(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        before, whole = models.by_layer(), models.copy().mix(round.mixing).by_layer()
+        for layers in ([bias], [weight], [weight, bias], []):
+            after = models.copy().mix(round.mixing, layers=layers).by_layer()
+            for name in (weight, bias):
+                assert bits(after[name]) == bits((whole if name in layers else before)[name]), (layers, name)
+        for stack in (models, models.copy()):
+            round.send(stack, layers=[bias])
+        with pytest.raises(ValueError, match="mix: there is no layer `head`: there are `dense0.weight`, `dense0.bias`"):
+            models.mix(round.mixing, layers=["head"])
+        with pytest.raises(TypeError, match="mix: `layers` needs a list of names"):
+            models.mix(round.mixing, layers=bias)
+        for wrong, words in (
+            ({"layers": [bias]}, "send: found `layers` with no stack that they are of"),
+            ({"stack": models, "layers": [bias], "models": True}, "send: found `layers` with `models=True`"),
+            ({"stack": models.copy().top_k(0.1), "layers": [bias]}, "needed the bytes of a message: `bytes=`"),
+            ({"stack": models, "layers": ["head"]}, "send: there is no layer `head`"),
+        ):
+            with pytest.raises(ValueError, match=re.escape(words)):
+                round.send(**wrong)
+        models.mix(round.mixing, layers=[bias])
+
+    log = act(experiment, share, rounds=2)
+    # Two stacks in each of two rounds.
+    assert log[-1]["bytes_total"] == log[-1]["messages_total"] * 4 * 10
+    assert log[-1]["messages_total"] > 0
+
+
 def test_a_matrix_of_ones_own_mixes_as_it_is(experiment: Experiment) -> None:
     sparse = pytest.importorskip("scipy.sparse")
 

@@ -109,15 +109,17 @@ class Stack:
     def __itruediv__(self, scale: ArrayLike) -> Stack: ...
     def add_scaled(self, other: Stack, scale: ArrayLike = 1.0) -> Stack:
         """`row_i <- row_i + scale_i * other_i`, in place. Returns the stack."""
-    def mix(self, mixing: Mixing | Any) -> Stack:
+    def mix(self, mixing: Mixing | Any, *, layers: Sequence[str] | None = None) -> Stack:
         """Averages each row over others, in place: `row_i <- sum_j w_ij row_j`. Returns the stack.
 
         Args:
             mixing: the weights of a round, `round.mixing`, or a matrix `[R, R]` of NumPy or SciPy. A matrix is taken as it is: rows need
                 not sum to one, nor need it be symmetric. Its numbers are rounded to single precision, and zeros cost nothing.
+            layers: the names of the layers that are averaged, as `by_layer()` has them; all if absent. The others stay.
 
         Raises:
-            ValueError: if the shape is wrong, or a weight is not finite.
+            ValueError: if the shape is wrong, a weight is not finite, or there is no such layer.
+            TypeError: if `layers` is no list of names.
         """
     def top_k(self, share: float) -> Stack:
         """Keeps the largest parameters of each row, in place, and sets the others to zero.
@@ -563,6 +565,20 @@ class Round:
             RuntimeError: if the batch is of another round.
             ValueError: if the batch is for more or fewer rows.
         """
+    def losses(self, models: Stack, batch: Batch) -> NDArray[np.float32]:
+        """The loss of `models` on each example of a batch, `[R, B]`, as the model is trained by; of models of the next token that learn from every
+        position, the mean over the positions. It is zero where a row has no example.
+
+        What is said of `outputs` on dropout and augmentation, and of what counts, holds here too.
+
+        Args:
+            models: the models, `[R, P]`, of as many rows as the batch has; of any number if it is one list for all.
+            batch: the examples, of this round.
+
+        Raises:
+            RuntimeError: if the batch is of another round.
+            ValueError: if the batch is for more or fewer rows.
+        """
     def representations(self, models: Stack, batch: Batch) -> NDArray[np.float32]:
         """The representations of a batch by `models`, `[R, B, H]`: the `H` numbers of the last hidden layer, after ReLU, that the last layer
         makes the outputs of. `outputs = representations @ weight + bias`, with the last layer of `models.by_layer()`. Models of the next token
@@ -640,6 +656,7 @@ class Round:
         to: Literal["server"] | ArrayLike | None = None,
         from_: Literal["server"] | ArrayLike | None = None,
         models: bool = False,
+        layers: Sequence[str] | None = None,
     ) -> None:
         """Counts the traffic of one message from every client that takes part to each neighbour that receives from it.
 
@@ -658,9 +675,11 @@ class Round:
                 part if there is none.
             models: whether `stack`, `[N, P]`, has the models that clients send, which `evaluate: {membership: {models: sent}}` attacks as they
                 are at the first such call of the round. The stack of the clients' models itself always has.
+            layers: the names of the layers of `stack` that are sent, as `models.by_layer()` has them; all if absent. Such messages are no whole
+                models.
 
         Raises:
-            ValueError: if both `stack` and `bytes` are given, or `edges` beside `to` or `from_`; if there is not one number for each client or
+            ValueError: if both `stack` and `bytes` are given, `layers` without a stack or of one that is compressed, or `edges` beside `to` or `from_`; if there is not one number for each client or
                 edge, or one is below 0 or above 10**12; if a client does not exist or takes no part, or an edge leads from a client to
                 itself; if neither `to` nor `from_` is the server, or both are.
             TypeError: if the bytes are no whole numbers, or `to` or `from_` are neither `"server"` nor numbers of clients.

@@ -5,12 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use meshfold_data::{Examples, Partition};
 use meshfold_engine::{Amount, ExampleSet, Learner, RowExamples, RowWork};
 use numpy::ndarray::Dimension;
-use numpy::{
-    Element, PyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
-};
+use numpy::{Element, PyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
 use super::stack::engine;
 use super::uses::Uses;
@@ -211,8 +208,18 @@ impl PyBatch {
         }
     }
 
+    /// One array `[R, B]` of a number for each example of each row.
+    pub(super) fn of_examples<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &[Vec<f32>],
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let all = self.padded(rows, 1, 0.0);
+        PyArray1::from_vec(py, all).reshape(vec![rows.len(), self.width])
+    }
+
     /// One array of `each` numbers for the judged positions of each row, `[B, T, each]`.
-    pub(super) fn array<'py>(
+    pub(super) fn of_positions<'py>(
         &self,
         py: Python<'py>,
         rows: &[Vec<f32>],

@@ -4,6 +4,8 @@ mod arithmetic;
 mod arrays;
 mod neighbours;
 
+use std::sync::Arc;
+
 use meshfold_engine::{EngineError, Stack};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -11,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::round::in_progress;
-use super::{mixing, number_lists, scale};
+use super::{layers, mixing, number_lists, scale, writes};
 
 #[doc = documented!("Stack")]
 #[pyclass(name = "Stack", module = "meshfold")]
@@ -241,11 +243,21 @@ impl PyStack {
     }
 
     #[doc = documented!("Stack.mix")]
-    fn mix<'py>(slf: Bound<'py, Self>, mixing: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
+    #[pyo3(signature = (mixing, *, layers=None))]
+    fn mix<'py>(
+        slf: Bound<'py, Self>,
+        mixing: &Bound<'py, PyAny>,
+        layers: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, Self>> {
         let weights = mixing::read(mixing, slf.try_borrow()?.rows()?)?;
         let (py, mut changed) = (slf.py(), slf.try_borrow_mut()?);
         let stack = changed.stack_mut()?;
-        py.detach(|| stack.mix(&weights).map_err(engine))?;
+        let layout = Arc::clone(stack.layout());
+        let spared = match layers {
+            Some(names) => layers::parted(names, &layout, "mix")?.1,
+            None => Vec::new(),
+        };
+        py.detach(|| writes::sparing(stack, &spared, |stack| stack.mix(&weights).map_err(engine)))?;
         drop(changed);
         in_progress(|lent| {
             let overlay = lent.round.overlay;

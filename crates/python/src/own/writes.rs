@@ -90,6 +90,25 @@ pub(super) fn layers(
     })
 }
 
+/// Calls `work` on `stack`, and then gives `blocks` back what they had.
+pub(super) fn sparing(
+    stack: &mut Stack,
+    blocks: &[&Block],
+    work: impl FnOnce(&mut Stack) -> PyResult<()>,
+) -> PyResult<()> {
+    if blocks.is_empty() {
+        return work(stack);
+    }
+    let (before, width) = (stack.to_host(), stack.layout().width());
+    work(stack)?;
+    change(stack, |row, to| {
+        for block in blocks {
+            let range = block.range();
+            to[range.clone()].copy_from_slice(&before[row * width..][range]);
+        }
+    })
+}
+
 /// An array of shape `[..shape, one of last]`, row-major, which `meshfold._arrays` checks and knows by `name`.
 fn checked<'py>(
     py: Python<'py>,

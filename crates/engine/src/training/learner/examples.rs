@@ -145,6 +145,34 @@ impl Learner {
         self.activations(Activations::Representations, stack, examples)
     }
 
+    /// The loss of every row's model on each of its examples, `[B]` for row `i`: the mean over the judged positions. Nothing moves, and
+    /// nothing counts. Waits for the device.
+    ///
+    /// # Errors
+    /// As [`Learner::outputs`] and [`Learner::targets`].
+    pub fn losses(
+        &self,
+        stack: &Stack,
+        examples: &RowExamples,
+    ) -> Result<Vec<Vec<f32>>, EngineError> {
+        let (network, targets) = (&self.problem.network, self.targets(examples)?);
+        let (width, positions) = (network.outputs(), network.positions());
+        let mut outputs = self.outputs(stack, examples)?;
+        let of_row = |(row, outputs): (usize, &mut Vec<f32>)| {
+            // One list is for all rows.
+            let targets = &targets[row.min(targets.len() - 1)];
+            let each = outputs
+                .chunks_exact_mut(positions * width)
+                .zip(targets.chunks_exact(positions));
+            let loss = |(outputs, targets): (&mut [f32], &[u16])| {
+                let score = network.loss().judge(outputs, targets, width, None);
+                (score.loss / positions as f64) as f32
+            };
+            each.map(loss).collect()
+        };
+        Ok(outputs.iter_mut().enumerate().map(of_row).collect())
+    }
+
     fn activations(
         &self,
         of: Activations,

@@ -368,7 +368,7 @@ class Asynchronous:
         """Refuses keys that say what the network says."""
         for key in keys:
             if getattr(self, key) != getattr(Asynchronous, key):
-                raise ValueError(f"{key}: leave it out of the method: the section `network` says {what}")
+                raise mf.KeyFault.value(key, f"none beside the section `network`, which says {what}")
 
 
 def nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::super::messages::{self, Ends, Ways};
 use super::super::row_work::whole_steps;
 use super::super::stack::PyStack;
-use super::super::{compression, number_lists};
+use super::super::{compression, layers as named_layers, number_lists};
 use super::PyRound;
 
 /// The most examples that one call counts for a client: sums of more might be too many for a count.
@@ -87,7 +87,7 @@ impl PyRound {
     }
 
     #[doc = documented!("Round.send")]
-    #[pyo3(signature = (stack=None, *, bytes=None, edges=None, to=None, from_=None, models=false))]
+    #[pyo3(signature = (stack=None, *, bytes=None, edges=None, to=None, from_=None, models=false, layers=None))]
     #[expect(
         clippy::too_many_arguments,
         reason = "they are the arguments of a function in Python"
@@ -101,7 +101,18 @@ impl PyRound {
         to: Option<&Bound<'_, PyAny>>,
         from_: Option<&Bound<'_, PyAny>>,
         models: bool,
+        layers: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let wrong = match layers {
+            Some(_) if stack.is_none() => "no stack that they are of",
+            Some(_) if models => "`models=True`, by which whole models are sent",
+            _ => "",
+        };
+        if !wrong.is_empty() {
+            return Err(PyValueError::new_err(format!(
+                "send: found `layers` with {wrong}"
+            )));
+        }
         if models && stack.is_none() {
             return Err(PyValueError::new_err(
                 "send: `models=True` says that the stack has the models that clients send, and there is none",
@@ -109,7 +120,9 @@ impl PyRound {
         }
         let named = |stack| PyStack::argument(stack, "send: `stack`");
         let stack = stack.map(named).transpose()?;
-        let are_models = models || stack.as_ref().is_some_and(|stack| !self.is_side(stack));
+        let are_whole = layers.is_none();
+        let is_own = |stack: &&Bound<'_, PyStack>| are_whole && !self.is_side(stack);
+        let are_models = models || stack.as_ref().is_some_and(is_own);
         let stack = stack.map(Bound::try_borrow).transpose()?;
         let clients = self.setting.clients;
         let from = from_;
@@ -138,7 +151,19 @@ impl PyRound {
             (_, Some(bytes)) => messages::sizes(bytes, count, each)?,
             (stack, None) => {
                 let of_stack = stack.as_ref().and_then(|stack| stack.message_bytes());
-                vec![of_stack.unwrap_or(self.setting.model_bytes()); count]
+                let size = match (of_stack, layers) {
+                    (Some(_), Some(_)) => {
+                        return Err(PyValueError::new_err(
+                            "send: found `layers` of a stack that is compressed as a whole, needed the bytes of a message: `bytes=`",
+                        ));
+                    }
+                    (None, Some(names)) => {
+                        let (sent, _) = named_layers::parted(names, &self.setting.layout, "send")?;
+                        4 * sent.iter().map(|block| block.size() as u64).sum::<u64>()
+                    }
+                    (of_stack, None) => of_stack.unwrap_or(self.setting.model_bytes()),
+                };
+                vec![size; count]
             }
         };
         let shown = stack.as_ref().filter(|_| are_models);

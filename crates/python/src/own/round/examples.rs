@@ -15,6 +15,8 @@ use super::super::slopes::Slopes;
 use super::super::stack::{PyStack, engine};
 use super::{Lent, PyRound};
 
+type Array<'py> = PyResult<Bound<'py, PyArrayDyn<f32>>>;
+
 /// Losses and accuracies, `[R]` each.
 type Scores<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
@@ -106,7 +108,7 @@ impl PyRound {
         Ok(Some(batch))
     }
 
-    /// What `of` makes of `batch` and `models`, for `verb`, in one array: `each` numbers for a judged position.
+    /// What `of` makes of `batch` and `models`, for `verb`, in one `array`.
     fn look<'py>(
         &self,
         py: Python<'py>,
@@ -114,7 +116,7 @@ impl PyRound {
         models: &Bound<'py, PyAny>,
         batch: &Bound<'py, PyAny>,
         of: fn(&Learner, &Stack, &RowExamples) -> Result<Vec<Vec<f32>>, EngineError>,
-        each: fn(&PyBatch) -> usize,
+        array: impl FnOnce(&PyBatch, Python<'py>, &[Vec<f32>]) -> Array<'py>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         let models = PyStack::argument(models, &format!("{verb}: `models`"))?;
         let is_side = self.is_side(models);
@@ -128,7 +130,7 @@ impl PyRound {
         let found = self.with(py, |lent| {
             of(&lent.round.learner, models, &batch.examples).map_err(engine)
         })?;
-        batch.array(py, &found, each(batch))
+        array(batch, py, &found)
     }
 
     /// What `verb` asks of `rows` rows, whose clients `batch` or `clients` name.
@@ -266,9 +268,8 @@ impl PyRound {
         models: &Bound<'py, PyAny>,
         batch: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        self.look(py, "outputs", models, batch, Learner::outputs, |batch| {
-            batch.outputs
-        })
+        let array = |batch: &PyBatch, py, rows: &_| batch.of_positions(py, rows, batch.outputs);
+        self.look(py, "outputs", models, batch, Learner::outputs, array)
     }
 
     #[doc = documented!("Round.representations")]
@@ -278,10 +279,28 @@ impl PyRound {
         models: &Bound<'py, PyAny>,
         batch: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let array = |batch: &PyBatch, py, rows: &_| {
+            batch.of_positions(py, rows, batch.representation.unwrap_or(0))
+        };
         let of = Learner::representations;
-        self.look(py, "representations", models, batch, of, |batch| {
-            batch.representation.unwrap_or(0)
-        })
+        self.look(py, "representations", models, batch, of, array)
+    }
+
+    #[doc = documented!("Round.losses")]
+    fn losses<'py>(
+        &self,
+        py: Python<'py>,
+        models: &Bound<'py, PyAny>,
+        batch: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        self.look(
+            py,
+            "losses",
+            models,
+            batch,
+            Learner::losses,
+            PyBatch::of_examples,
+        )
     }
 
     #[doc = documented!("Round.gradients")]
