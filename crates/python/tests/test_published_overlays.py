@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,19 @@ def test_copies_need_an_overlay_that_stays(name: str, topology: Any) -> None:
     words = rf"{name} needs an overlay whose links stay: in round 2 client \d begins to hear .* no copy: {COPIES[name]} stands? links"
     with pytest.raises(mf.RunFailed, match=words):
         run(name, topology=topology)
+
+
+@pytest.mark.parametrize("name", [*COPIES, *WARNED, "extra"])
+def test_plans_warn_of_links_that_change(name: str) -> None:
+    words = f"{name} is made for an overlay whose links stay, and this one "
+    with pytest.warns(mf.MeshfoldWarning, match=f"{words}changes: the run may end with an error in the first round with a new link"):
+        mf.plan(experiment(name, topology="random_matching"))
+    failing = [{"edges": {"share": 0.2}, "redraw": "each_round"}]
+    with pytest.warns(mf.MeshfoldWarning, match=f"{words}has links that fail for a time"):
+        mf.plan(experiment(name, topology="complete", failures=failing))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mf.MeshfoldWarning)
+        mf.plan(experiment(name, topology="complete", failures=[{"edges": {"list": [[0, 1]]}}]))
 
 
 @pytest.mark.parametrize("name", [name for name in COPIES if name != "lead"])

@@ -1,7 +1,7 @@
 //! Checks that the method can use the planned overlay.
 
 use meshfold_algorithms::OverlayUse;
-use meshfold_topology::Outside;
+use meshfold_topology::{Failure, FailureRedraw, Outside};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
@@ -40,12 +40,32 @@ pub(super) fn check(
         run.error(error, &path)
     })?;
     let mut warnings: Vec<String> = warning.into_iter().collect();
-    if planned.topology.varies() && method.profile().needs_lasting_overlay {
-        warnings.push(format!(
-            "{} is defined for an overlay that stays: on one that changes, differences between models may grow without bound, at any \
-             learning rate; gradient_tracking stands it",
-            run.choice("algorithm")
-        ));
-    }
+    warnings.extend(of_changes(run, planned));
     Ok(warnings)
+}
+
+/// Links that change, for a method that is made for others.
+fn of_changes(run: &Resolved<'_>, planned: &PlannedOverlay) -> Option<String> {
+    let method = &run.config.algorithm;
+    let comes_back = |failure: &Failure| {
+        let is_redrawn = failure.redraw == FailureRedraw::EachRound;
+        failure.edges.is_some() && (is_redrawn || failure.until_round.is_some())
+    };
+    let changes = match planned.topology.varies() {
+        true => "changes",
+        false if run.config.failures.0.iter().any(comes_back) => "has links that fail for a time",
+        false => return None,
+    };
+    let needs = method.profile().needs_lasting_overlay;
+    needs.then(|| match method.key() {
+        "own" => format!(
+            "{} is made for an overlay whose links stay, and this one {changes}: the run may end with an error in the first round with a new \
+             link, or differences between models may grow without bound",
+            method.name()
+        ),
+        name => format!(
+            "{name} is defined for an overlay that stays, and this one {changes}: differences between models may grow without bound, at any \
+             learning rate; gradient_tracking stands it"
+        ),
+    })
 }

@@ -176,9 +176,15 @@ fn methods_that_later_weights_make_unstable_are_warned_of() {
     assert_eq!(
         changes,
         [
-            "exact_diffusion is defined for an overlay that stays: on one that changes, differences between models may grow without \
+            "exact_diffusion is defined for an overlay that stays, and this one changes: differences between models may grow without \
              bound, at any learning rate; gradient_tracking stands it"
         ]
+    );
+    let edges = "edges: {share: 0.2}, redraw: each_round";
+    let fails = warnings(&diffusion, "complete", &format!("{{{edges}}}"));
+    assert!(
+        fails[0].contains("and this one has links that fail for a time:"),
+        "{fails:?}"
     );
 }
 

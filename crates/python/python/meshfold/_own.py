@@ -46,6 +46,7 @@ _ATTRIBUTES: dict[str, tuple[type, str]] = {
     "mixes_by_weights": (bool, "true or false"),
     "has_own_clock": (bool, "true or false"),
     "sends_models": (bool, "true or false"),
+    "needs_lasting_overlay": (bool, "true or false"),
     "stacks": (int, "a whole number"),
 }
 
@@ -79,6 +80,8 @@ class Method:
             warns if there is one and the method does not read it.
         sends_models: whether clients send whole models, by `round.send(models)` or `round.send(stack, models=True)`. If not, a plan refuses
             `evaluate: {membership: {models: sent}}`.
+        needs_lasting_overlay: whether it is made for an overlay whose links stay. If so, a plan warns of one that changes or whose links
+            fail for a time.
         stacks: the most stacks that it holds besides the models; memory is planned for them.
     """
 
@@ -89,6 +92,7 @@ class Method:
     mixes_by_weights: ClassVar[bool] = True
     has_own_clock: ClassVar[bool] = False
     sends_models: ClassVar[bool] = True
+    needs_lasting_overlay: ClassVar[bool] = False
     stacks: ClassVar[int] = 4
 
     def __init_subclass__(cls, **keywords: Any) -> None:

@@ -42,6 +42,8 @@ pub(crate) struct PyMethod {
     has_own_clock: bool,
     /// Whether clients send whole models.
     sends_models: bool,
+    /// Whether it is made for an overlay whose links stay.
+    needs_lasting_overlay: bool,
     /// Stacks that it holds besides the models, at most.
     stacks: usize,
 }
@@ -66,6 +68,7 @@ impl PyMethod {
                 mixes_by_weights: of_class.getattr("mixes_by_weights")?.extract()?,
                 has_own_clock: of_class.getattr("has_own_clock")?.extract()?,
                 sends_models: of_class.getattr("sends_models")?.extract()?,
+                needs_lasting_overlay: of_class.getattr("needs_lasting_overlay")?.extract()?,
                 stacks: of_class.getattr("stacks")?.extract()?,
             })
         })
@@ -125,6 +128,7 @@ impl MethodSpec for PyMethod {
             has_own_clock: self.has_own_clock,
             counts_itself: true,
             shows_models: self.sends_models,
+            needs_lasting_overlay: self.needs_lasting_overlay,
             ..exchange
         }
     }

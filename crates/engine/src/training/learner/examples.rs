@@ -150,7 +150,7 @@ impl Learner {
     ///
     /// # Errors
     /// As [`Learner::outputs`] and [`Learner::targets`].
-    pub fn losses(
+    pub fn example_losses(
         &self,
         stack: &Stack,
         examples: &RowExamples,

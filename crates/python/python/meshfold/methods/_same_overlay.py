@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,8 @@ class KeepsCopies:
     Links may fall away for good. A client that takes no part is taken to make up for what it missed when it is back, from its neighbours;
     these messages are not counted.
     """
+
+    needs_lasting_overlay: ClassVar[bool] = True
 
     def expect_copies(self, round: mf.Round, instead: str) -> None:
         """Refuses links to a client that lacks earlier messages; `instead` are methods that do without.
@@ -45,6 +49,8 @@ class KeepsCopies:
 
 class KeepsWeights:
     """What a method needs that subtracts an earlier average from a later one, which must have the same weights and steps."""
+
+    needs_lasting_overlay: ClassVar[bool] = True
 
     def expect_weights(self, round: mf.Round, rates: NDArray[np.float32]) -> None:
         """Refuses rounds in which anything is other than in the first one.
@@ -80,6 +86,8 @@ class KeepsLinks:
 
     Clients may fail. On an overlay whose links change the method may work or not, so that its user is only warned.
     """
+
+    needs_lasting_overlay: ClassVar[bool] = True
 
     def tell_of_change(self, round: mf.Round, instead: str) -> None:
         """Warns, once in a run, of links that change; `instead` are methods that stand it."""

@@ -27,6 +27,7 @@ class RelaySgd(mf.Method):
 
     sends_models = False
     mixes_by_weights = False
+    needs_lasting_overlay = True
     stacks = 8
 
     def forecast(self, about: mf.PlannedRound) -> dict[str, float]:

@@ -298,7 +298,7 @@ impl PyRound {
             "losses",
             models,
             batch,
-            Learner::losses,
+            Learner::example_losses,
             PyBatch::of_examples,
         )
     }
