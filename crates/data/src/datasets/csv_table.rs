@@ -133,23 +133,14 @@ impl Dataset for CsvTable {
     }
 
     fn validate(&self) -> Result<(), DataError> {
-        let setting = |setting, found, needed: &str| {
-            Err(DataError::Setting {
-                dataset: NAME,
-                setting,
-                found,
-                needed: needed.into(),
-            })
-        };
         if !self.delimiter.is_ascii() || matches!(self.delimiter, '\n' | '\r' | '"') {
-            return setting(
-                "delimiter",
-                format!("`{}`", self.delimiter),
-                "one ASCII character",
-            );
+            let found = format!("`{}`", self.delimiter);
+            let needed = "one ASCII character";
+            return Err(DataError::setting(NAME, "delimiter", found, needed));
         }
         if self.client.as_ref() == Some(&self.label) {
-            return setting("client", "the label's column".into(), "another column");
+            let found = "the label's column";
+            return Err(DataError::setting(NAME, "client", found, "another column"));
         }
         match &self.test {
             CsvTest::Share(share) => own_tables::check_share(NAME, "test.share", *share),
@@ -281,12 +272,9 @@ impl CsvTable {
         let (labels, clients) = (labels.numbered(), clients.numbered());
         let classes = labels.different;
         if classes < 2 {
-            return Err(DataError::Setting {
-                dataset: NAME,
-                setting: "label",
-                found: format!("a column of {classes} different values"),
-                needed: format!("from 2 to {MOST_CLASSES} classes"),
-            });
+            let found = format!("a column of {classes} different values");
+            let needed = format!("from 2 to {MOST_CLASSES} classes");
+            return Err(DataError::setting(NAME, "label", found, needed));
         }
         let numbers = labels.rows.into_iter().map(|label| label as u16);
         let tagged = Tagged {

@@ -113,12 +113,11 @@ impl Dataset for NpzTable {
             NpzTest::Arrays(NpzArrays {
                 client: Some(client),
                 ..
-            }) if self.client.is_none() => Err(DataError::Setting {
-                dataset: NAME,
-                setting: "test.arrays.client",
-                found: excerpt(client),
-                needed: "none, as `client` names no array of the training examples' owners".into(),
-            }),
+            }) if self.client.is_none() => {
+                let needed = "none, as `client` names no array of the training examples' owners";
+                let setting = "test.arrays.client";
+                Err(DataError::setting(NAME, setting, excerpt(client), needed))
+            }
             NpzTest::Arrays(_) | NpzTest::File(_) => Ok(()),
         }
     }

@@ -43,12 +43,9 @@ pub(crate) fn inside(
     let path = Path::new(name);
     let is_short = (1..=MOST_NAME).contains(&name.len());
     if !is_short || path.file_name().is_none() || !path.components().all(within) {
-        return Err(DataError::Setting {
-            dataset,
-            setting,
-            found: format!("`{}`", excerpt(name)),
-            needed: "the name of a file beside the experiment or inside the data folder".into(),
-        });
+        let found = format!("`{}`", excerpt(name));
+        let needed = "the name of a file beside the experiment or inside the data folder";
+        return Err(DataError::setting(dataset, setting, found, needed));
     }
     match regular::first(folder.own_file(name))? {
         Some(path) => Ok(path),
@@ -86,12 +83,12 @@ pub(crate) fn check_share(
     if share > 0.0 && share < 1.0 {
         return Ok(());
     }
-    Err(DataError::Setting {
+    Err(DataError::setting(
         dataset,
         setting,
-        found: share.to_string(),
-        needed: "a share between 0 and 1".into(),
-    })
+        share,
+        "a share between 0 and 1",
+    ))
 }
 
 /// The indices of `count` examples that train, and those of the `share` that tests: `round(share * count)` of them, drawn
