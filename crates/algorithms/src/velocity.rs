@@ -5,7 +5,6 @@ use crate::kept::KeptStack;
 use crate::round::Round;
 use crate::training::Training;
 use meshfold_engine::{Amount, GradientsOn, RowWork, Sgd, Stack, Velocity};
-use std::slice;
 
 /// The velocity of every row, zero at first; none is held without momentum.
 #[derive(Debug)]
@@ -71,12 +70,12 @@ impl KeptVelocity {
 
     /// For [`Algorithm::kept`](crate::Algorithm::kept).
     pub fn kept(&self) -> &[KeptStack] {
-        slice::from_ref(&self.0)
+        self.0.kept()
     }
 
     /// For [`Algorithm::kept_mut`](crate::Algorithm::kept_mut).
     pub fn kept_mut(&mut self) -> &mut [KeptStack] {
-        slice::from_mut(&mut self.0)
+        self.0.kept_mut()
     }
 }
 
