@@ -4,7 +4,7 @@ use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::round::Round;
 use crate::training::Training;
-use meshfold_engine::{Amount, GradientsOn, RowWork, Sgd, Stack, Velocity};
+use meshfold_engine::{Amount, GradientsOn, MomentumRule, RowWork, Sgd, Stack, Velocity};
 
 /// The velocity of every row, zero at first; none is held without momentum.
 #[derive(Debug)]
@@ -60,12 +60,12 @@ impl KeptVelocity {
             let rest = |row| if is_idle(row) { 1.0 - momentum } else { 0.0 };
             gradients.add_scaled(velocity, &rows.iter().map(rest).collect::<Vec<_>>())?;
         }
-        if sgd.nesterov {
-            models.nesterov_step(velocity, gradients, rates, momentum)?;
-        } else {
-            models.heavy_ball_step(velocity, gradients, rates, momentum)?;
-        }
-        Ok(())
+        let rule = MomentumRule {
+            rates,
+            momentum,
+            nesterov: sgd.nesterov,
+        };
+        Ok(models.momentum_step(velocity, gradients, rule)?)
     }
 
     /// For [`Algorithm::kept`](crate::Algorithm::kept).
