@@ -27,6 +27,7 @@ use super::Dataset;
 use crate::datasets::own_tables;
 use crate::datasets::published::Published;
 use crate::datasets::table_rows::{PIECE, RowsBySplit, Tagged, doubles_of};
+use crate::datasets::test_share;
 use crate::files::payload;
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Shape, Splits};
 
@@ -143,7 +144,7 @@ impl Dataset for CsvTable {
             return Err(DataError::setting(NAME, "client", found, "another column"));
         }
         match &self.test {
-            CsvTest::Share(share) => own_tables::check_share(NAME, "test.share", *share),
+            CsvTest::Share(share) => test_share::check(NAME, "test.share", *share),
             CsvTest::File(_) | CsvTest::Column(_) => Ok(()),
         }
     }
@@ -297,7 +298,7 @@ impl CsvTable {
         let count = table.labels.len();
         let (train, test) = match &self.test {
             CsvTest::Column(_) => return table.splits.rows(),
-            CsvTest::Share(share) => own_tables::drawn(count, *share, self.seed)
+            CsvTest::Share(share) => test_share::drawn(count, *share, self.seed)
                 .map_err(|fault| TableFault::Table(fault.reason))?,
             CsvTest::File(_) => {
                 let first = table.ends[0] as u32;

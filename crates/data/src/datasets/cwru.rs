@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use self::conditions::{Condition, FOUR, FOUR_NAMES, LOADS, TEN, TEN_NAMES};
 use self::spectrum::{BINS, WINDOW};
 use super::Dataset;
-use crate::datasets::own_tables::Standard;
+use crate::datasets::standard::Standard;
 use crate::files::fault::Fault;
 use crate::files::payload;
 use crate::files::regular;
