@@ -387,8 +387,9 @@ pub enum TopologyError {
 }
 
 impl TopologyError {
-    /// What is wrong with the value at `setting`, a dotted path below `topology` such as `ring.hops`.
-    pub(crate) fn setting(
+    /// What is wrong with the value at `setting`, a dotted path below `topology` such as `ring.hops`, or `own.KEY` of an overlay of a
+    /// program's own.
+    pub fn setting(
         setting: impl Into<String>,
         found: impl ToString,
         needed: impl Into<String>,
