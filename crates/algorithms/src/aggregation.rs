@@ -43,11 +43,8 @@ impl PartialAggregation {
         if self.neighbours > 0 {
             return Ok(());
         }
-        Err(AlgorithmError::Setting {
-            key: "aggregation.neighbours",
-            found: "0".to_owned(),
-            needed: "a client averages at least one model",
-        })
+        let needed = "a client averages at least one model";
+        Err(AlgorithmError::setting("aggregation.neighbours", 0, needed))
     }
 
     /// Expected messages of a round.

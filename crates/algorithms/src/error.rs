@@ -89,3 +89,14 @@ pub enum AlgorithmError {
     #[error(transparent)]
     Topology(#[from] TopologyError),
 }
+
+impl AlgorithmError {
+    /// What is wrong with the value of `key`, a key of the method's configuration.
+    pub fn setting(key: &'static str, found: impl ToString, needed: &'static str) -> Self {
+        Self::Setting {
+            key,
+            found: found.to_string(),
+            needed,
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use meshfold_engine::Stack;
 use std::borrow::Cow;
+use std::slice;
 
 /// A stack that a method keeps from round to round, and the name under which a checkpoint holds it.
 #[derive(Debug)]
@@ -61,4 +62,29 @@ impl KeptStack {
     pub fn forget(&mut self) {
         self.stack = None;
     }
+
+    /// For [`Algorithm::kept`](crate::Algorithm::kept).
+    pub fn kept(&self) -> &[Self] {
+        slice::from_ref(self)
+    }
+
+    /// For [`Algorithm::kept_mut`](crate::Algorithm::kept_mut).
+    pub fn kept_mut(&mut self) -> &mut [Self] {
+        slice::from_mut(self)
+    }
+}
+
+/// Says that a method keeps the [`KeptStack`] in its field `$field`, or the [`KeptVelocity`](crate::velocity::KeptVelocity), and no other
+/// stack.
+#[macro_export]
+macro_rules! keeps_stack {
+    ($field:ident) => {
+        fn kept(&self) -> &[$crate::KeptStack] {
+            self.$field.kept()
+        }
+
+        fn kept_mut(&mut self) -> &mut [$crate::KeptStack] {
+            self.$field.kept_mut()
+        }
+    };
 }

@@ -3,8 +3,7 @@
 //!
 //! A [`Method`] is a method as a configuration names it, and a [`MethodSpec`] describes it. [`Method::build`] makes the
 //! [`Algorithm`] of a run. Its [`Algorithm::round`] advances all models by one communication round and reports the
-//! [`Traffic`] that the round would cause. To add a method, add a file below `methods/`, and the lines in `methods.rs`
-//! that name it.
+//! [`Traffic`] that the round would cause.
 
 pub mod aggregation;
 mod error;

@@ -1,6 +1,4 @@
-//! The learning methods, one file each.
-//!
-//! A further method is one file, its `mod` line and its `pub use` line here, and its name in the list below.
+//! The learning methods, one file each. To add one: ARCHITECTURE.md, "Adding a method".
 
 mod alone;
 mod centralised;

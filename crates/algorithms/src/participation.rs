@@ -93,11 +93,8 @@ impl Participation {
         if valid {
             return Ok(());
         }
-        Err(AlgorithmError::Setting {
-            key: "participation",
-            found: self.to_string(),
-            needed: "at least one client, or a share above 0 and up to 1, must take part",
-        })
+        let needed = "at least one client, or a share above 0 and up to 1, must take part";
+        Err(AlgorithmError::setting("participation", self, needed))
     }
 
     /// Checks that there are as many clients as take part, and that their `training` can be counted if those are not all.
@@ -109,11 +106,11 @@ impl Participation {
             training.check_rate_of_chosen()?;
         }
         match self {
-            Self::Clients(count) if count > clients => Err(AlgorithmError::Setting {
-                key: "participation",
-                found: format!("{count} of {clients} clients"),
-                needed: "no more can take part than there are",
-            }),
+            Self::Clients(count) if count > clients => {
+                let found = format!("{count} of {clients} clients");
+                let needed = "no more can take part than there are";
+                Err(AlgorithmError::setting("participation", found, needed))
+            }
             Self::Clients(_) | Self::Share(_) => Ok(()),
         }
     }

@@ -55,11 +55,8 @@ impl Quantise {
         if (2..=24).contains(&self.bits) {
             return Ok(());
         }
-        Err(AlgorithmError::Setting {
-            key: "quantise.bits",
-            found: self.bits.to_string(),
-            needed: "a parameter is sent in 2 to 24 bits, one of them the sign",
-        })
+        let needed = "a parameter is sent in 2 to 24 bits, one of them the sign";
+        Err(AlgorithmError::setting("quantise.bits", self.bits, needed))
     }
 
     /// Bytes of a message of `parameters` parameters, rounded up: `64 + bP` bits, or 64 for each of `blocks`.

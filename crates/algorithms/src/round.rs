@@ -15,6 +15,8 @@ use meshfold_topology::Overlay;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
+mod local_steps;
+
 /// Expected work and traffic of one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
@@ -222,10 +224,7 @@ impl Round<'_> {
         {
             return self.exchange_models(*first);
         }
-        let is_mutual = !overlay.is_directed();
-        let both = |(a, b): (u32, u32)| [Some((a, b)), is_mutual.then_some((b, a))];
-        let messages = overlay.edges().flat_map(both).flatten();
-        let messages = messages.map(|(from, to)| Message {
+        let messages = overlay.arcs().map(|(from, to)| Message {
             from,
             to,
             bytes: bytes[from as usize],

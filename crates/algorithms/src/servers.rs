@@ -65,19 +65,16 @@ impl Servers {
     /// [`AlgorithmError::Setting`].
     pub fn check(&self) -> Result<(), AlgorithmError> {
         if self.count == 0 {
-            return Err(AlgorithmError::Setting {
-                key: "servers.count",
-                found: "0".to_owned(),
-                needed: "there must be at least one server",
-            });
+            let needed = "there must be at least one server";
+            return Err(AlgorithmError::setting("servers.count", 0, needed));
         }
         match &self.assign {
             Assign::List(list) => match list.iter().find(|server| **server >= self.count) {
-                Some(server) => Err(AlgorithmError::Setting {
-                    key: "servers.assign",
-                    found: format!("server {server}"),
-                    needed: "servers are numbered from 0 to count - 1",
-                }),
+                Some(server) => {
+                    let found = format!("server {server}");
+                    let needed = "servers are numbered from 0 to count - 1";
+                    Err(AlgorithmError::setting("servers.assign", found, needed))
+                }
                 None => Ok(()),
             },
             Assign::Random | Assign::ByLabel => Ok(()),
@@ -90,23 +87,24 @@ impl Servers {
     /// [`AlgorithmError::Setting`] if there are more servers than clients, a list has another length, or it leaves a
     /// server without clients.
     pub fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
-        let fault =
-            |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
         if self.count > clients {
             let found = format!("{} for {clients} clients", self.count);
-            return fault("servers.count", found, "every server needs a client");
+            let needed = "every server needs a client";
+            return Err(AlgorithmError::setting("servers.count", found, needed));
         }
         let Assign::List(list) = &self.assign else {
             return Ok(());
         };
         if list.len() != clients {
             let found = format!("a list of {} for {clients} clients", list.len());
-            return fault("servers.assign", found, "every client needs its server");
+            let needed = "every client needs its server";
+            return Err(AlgorithmError::setting("servers.assign", found, needed));
         }
         match (0..self.count).find(|server| !list.contains(server)) {
             Some(server) => {
                 let found = format!("a list without server {server}");
-                fault("servers.assign", found, "every server needs a client")
+                let needed = "every server needs a client";
+                Err(AlgorithmError::setting("servers.assign", found, needed))
             }
             None => Ok(()),
         }
@@ -166,11 +164,11 @@ impl PerServer {
                 None => Ok(()),
             };
         }
-        Err(AlgorithmError::Setting {
-            key: "participation.per_server",
-            found: "0".to_owned(),
-            needed: "a server chooses at least one client",
-        })
+        Err(AlgorithmError::setting(
+            "participation.per_server",
+            0,
+            "a server chooses at least one client",
+        ))
     }
 
     /// How many a server with `clients` clients chooses.

@@ -103,30 +103,27 @@ impl Stragglers {
     /// # Errors
     /// [`AlgorithmError::Setting`], naming the key.
     pub fn check(&self) -> Result<(), AlgorithmError> {
-        let fault =
-            |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
         match (self.share, self.deadline_seconds) {
-            (Some(share), None) if !(0.0..1.0).contains(&share) => fault(
+            (Some(share), None) if !(0.0..1.0).contains(&share) => Err(AlgorithmError::setting(
                 "share",
-                share.to_string(),
+                share,
                 "it must be at least 0 and below 1",
-            ),
-            (None, Some(seconds)) if !(seconds > 0.0 && seconds.is_finite()) => fault(
-                "deadline_seconds",
-                seconds.to_string(),
-                "it must be positive and finite",
-            ),
+            )),
+            (None, Some(seconds)) if !(seconds > 0.0 && seconds.is_finite()) => {
+                let needed = "it must be positive and finite";
+                Err(AlgorithmError::setting("deadline_seconds", seconds, needed))
+            }
             (Some(_), None) | (None, Some(_)) => Ok(()),
-            (Some(share), Some(_)) => fault(
+            (Some(share), Some(_)) => Err(AlgorithmError::setting(
                 "share",
-                share.to_string(),
+                share,
                 "deadline_seconds is also given: keep only one of the two",
-            ),
-            (None, None) => fault(
+            )),
+            (None, None) => Err(AlgorithmError::setting(
                 "share",
-                "missing".to_owned(),
+                "missing",
                 "share or deadline_seconds must say who falls behind",
-            ),
+            )),
         }
     }
 }

@@ -147,12 +147,9 @@ impl Training {
             (Local::Steps(_), Some(Per::Epoch)) => "per: epoch",
             _ => return Ok(()),
         };
-        Err(AlgorithmError::Setting {
-            key: "learning_rate",
-            found: found.to_owned(),
-            needed: "what a client has done before is not counted where some take part in a round and others do not: `per: round`, \
-                     `restart: round`, `per: epoch` with `local: {epochs: K}` or `per: step` with `local: {steps: K}`",
-        })
+        let needed = "what a client has done before is not counted where some take part in a round and others do not: `per: round`, \
+                      `restart: round`, `per: epoch` with `local: {epochs: K}` or `per: step` with `local: {steps: K}`";
+        Err(AlgorithmError::setting("learning_rate", found, needed))
     }
 
     /// Checks every value, and asks a learning rate of a program's own for its first rate.
@@ -161,47 +158,40 @@ impl Training {
     /// [`AlgorithmError::Setting`], naming the key; [`EngineError::OwnRate`](meshfold_engine::EngineError::OwnRate) if there is no such
     /// rate.
     pub fn check(&self) -> Result<(), AlgorithmError> {
-        let fault =
-            |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
         let sgd = &self.sgd;
         if matches!(self.local, Local::Epochs(0) | Local::Steps(0)) {
-            return fault(
-                "local",
-                "0".to_owned(),
-                "a client must do at least one step or epoch",
-            );
+            let needed = "a client must do at least one step or epoch";
+            return Err(AlgorithmError::setting("local", "0", needed));
         }
         if sgd.batch_size == BatchSize::Size(0) {
-            return fault(
-                "batch_size",
-                "0".to_owned(),
-                "a batch has at least one example (or is `full`)",
-            );
+            let needed = "a batch has at least one example (or is `full`)";
+            return Err(AlgorithmError::setting("batch_size", "0", needed));
         }
         if let Some(needed) = sgd.learning_rate.fault() {
-            return fault("learning_rate", format!("{:?}", sgd.learning_rate), needed);
+            return Err(AlgorithmError::setting(
+                "learning_rate",
+                format!("{:?}", sgd.learning_rate),
+                needed,
+            ));
         }
         sgd.learning_rate.try_at(&Progress::default())?;
         if !(0.0..1.0).contains(&sgd.momentum) {
-            return fault(
-                "momentum",
-                sgd.momentum.to_string(),
-                "it must be at least 0 and below 1",
-            );
+            let needed = "it must be at least 0 and below 1";
+            return Err(AlgorithmError::setting("momentum", sgd.momentum, needed));
         }
         if !(sgd.weight_decay >= 0.0 && sgd.weight_decay.is_finite()) {
-            return fault(
+            return Err(AlgorithmError::setting(
                 "weight_decay",
-                sgd.weight_decay.to_string(),
+                sgd.weight_decay,
                 "it must be finite and not negative",
-            );
+            ));
         }
         match sgd.clip_norm {
-            Some(norm) if !(norm > 0.0 && norm.is_finite()) => fault(
+            Some(norm) if !(norm > 0.0 && norm.is_finite()) => Err(AlgorithmError::setting(
                 "clip_norm",
-                norm.to_string(),
+                norm,
                 "it must be positive and finite, or left out",
-            ),
+            )),
             _ => Ok(()),
         }
     }
@@ -214,11 +204,8 @@ impl Training {
         if self.sgd.momentum != 0.0 || !self.sgd.nesterov {
             return Ok(());
         }
-        Err(AlgorithmError::Setting {
-            key: "nesterov",
-            found: "true".to_owned(),
-            needed: "`momentum` is 0: Nesterov's is a kind of momentum, so set one, such as `momentum: 0.9`, or leave `nesterov` out",
-        })
+        let needed = "`momentum` is 0: Nesterov's is a kind of momentum, so set one, such as `momentum: 0.9`, or leave `nesterov` out";
+        Err(AlgorithmError::setting("nesterov", true, needed))
     }
 
     /// The key by which steps have momentum, and its value; `None` if they have none.

@@ -4,8 +4,7 @@ use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::round::Round;
 use crate::training::Training;
-use meshfold_engine::{Amount, GradientsOn, RowWork, Sgd, Stack, Velocity};
-use std::slice;
+use meshfold_engine::{Amount, GradientsOn, MomentumRule, RowWork, Sgd, Stack, Velocity};
 
 /// The velocity of every row, zero at first; none is held without momentum.
 #[derive(Debug)]
@@ -61,22 +60,22 @@ impl KeptVelocity {
             let rest = |row| if is_idle(row) { 1.0 - momentum } else { 0.0 };
             gradients.add_scaled(velocity, &rows.iter().map(rest).collect::<Vec<_>>())?;
         }
-        if sgd.nesterov {
-            models.nesterov_step(velocity, gradients, rates, momentum)?;
-        } else {
-            models.heavy_ball_step(velocity, gradients, rates, momentum)?;
-        }
-        Ok(())
+        let rule = MomentumRule {
+            rates,
+            momentum,
+            nesterov: sgd.nesterov,
+        };
+        Ok(models.momentum_step(velocity, gradients, rule)?)
     }
 
     /// For [`Algorithm::kept`](crate::Algorithm::kept).
     pub fn kept(&self) -> &[KeptStack] {
-        slice::from_ref(&self.0)
+        self.0.kept()
     }
 
     /// For [`Algorithm::kept_mut`](crate::Algorithm::kept_mut).
     pub fn kept_mut(&mut self) -> &mut [KeptStack] {
-        slice::from_mut(&mut self.0)
+        self.0.kept_mut()
     }
 }
 

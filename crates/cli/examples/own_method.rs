@@ -50,8 +50,7 @@ impl Algorithm for ChocoState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
-        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // line 2
-        round.count_steps(&rows, &steps);
+        round.train(models, Velocity::Fresh, &work)?; // line 2
         let (plus, minus) = (vec![1.0; rows.len()], vec![-1.0; rows.len()]);
         let copies = self.copies[0].or_zeros(models);
         let mut sent = models.duplicate();

@@ -118,11 +118,8 @@ impl OwnOverlay for Dating {
         rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
         if !(0.0..=0.5).contains(&self.pairs) {
-            return Err(TopologyError::Setting {
-                setting: "own.pairs".to_owned(),
-                found: self.pairs.to_string(),
-                needed: "a share from 0 to 0.5".to_owned(),
-            });
+            let needed = "a share from 0 to 0.5";
+            return Err(TopologyError::setting("own.pairs", self.pairs, needed));
         }
         let mut order: Vec<u32> = (0..nodes.count as u32).collect();
         order.shuffle(rng);

@@ -2,7 +2,7 @@
 
 use meshfold_experiment::results::RecordedRun;
 use meshfold_figure::{
-    Axis, Bar, Figure, Legend, Panel, Point, Scale, Size, Style, Swatch, Unit, columns,
+    Axis, Bar, Figure, Legend, Panel, Point, Size, Style, Swatch, Unit, columns,
 };
 use meshfold_statistics::{Estimate, Spread};
 
@@ -48,12 +48,8 @@ impl Plot {
             size,
             font_size: request.font_size,
             x: Axis {
-                title: titles.first().cloned().unwrap_or_default(),
-                unit: Unit::Number,
-                scale: Scale::Linear,
-                limits: None,
                 names: groups.names.clone(),
-                values: Vec::new(),
+                ..Axis::linear(titles.first().cloned().unwrap_or_default(), Unit::Number)
             },
             y: vertical(request, wording, table.loss)?,
             panels: panels.filled(bars.collect(), put),

@@ -6,10 +6,12 @@ mod known_labels;
 mod mnist_layout;
 mod own_tables;
 pub(crate) mod published;
+mod standard;
 pub(crate) mod table_rows;
+mod test_share;
+mod words;
 
-// To add a dataset, write one file and add its lines: `mod` and `use` here, a variant, and an arm of
-// `DatasetConfig::dataset`. `lib.rs` exports it. If it is read from files, add its manifest to `files/manifest.rs`.
+// To add one: ARCHITECTURE.md, "Adding a dataset".
 pub(crate) mod cifar;
 pub(crate) mod consensus;
 pub(crate) mod csv_table;

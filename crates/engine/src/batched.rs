@@ -22,7 +22,7 @@ use crate::training::batches::{Batches, StepPlan};
 use crate::training::context::{Context, RowStates};
 use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
-use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::tally::{LossSum, RowTally};
 use crate::training::work::{Amount, RowWork, Sgd, Tasks, WorkloadSize};
 use calls::{Group, Taken, groups};
 use rayon::prelude::*;
@@ -262,19 +262,6 @@ impl Trainer for Batched {
     ) -> Result<Vec<Score>, EngineError> {
         self.scores(context, downcast("evaluate", models)?, split, subset)
     }
-
-    /// Losses are added to the tallies as steps are made.
-    fn collect(&mut self, _: &mut [RowTally]) {}
-
-    fn losses(&self) -> Option<DeviceLosses> {
-        None
-    }
-
-    fn can_restore(&self, _: &DeviceLosses) -> bool {
-        false
-    }
-
-    fn resume(&mut self, _: Option<&DeviceLosses>) {}
 }
 
 impl Batched {

@@ -18,7 +18,7 @@ use crate::training::batches::ShardPass;
 use crate::training::context::{Context, RowStates, no_validation};
 use crate::training::row_examples::SeenExamples;
 use crate::training::score::{Score, Split};
-use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::tally::{LossSum, RowTally};
 use crate::training::work::{Amount, RowWork, Sgd, Tasks, WorkloadSize};
 use evaluation::evaluate::HeldOut;
 use evaluation::judged::JudgedExamples;
@@ -353,19 +353,6 @@ impl Trainer for Blocked {
             }
         }
     }
-
-    /// Losses are added to the tallies as steps are made.
-    fn collect(&mut self, _: &mut [RowTally]) {}
-
-    fn losses(&self) -> Option<DeviceLosses> {
-        None
-    }
-
-    fn can_restore(&self, _: &DeviceLosses) -> bool {
-        false
-    }
-
-    fn resume(&mut self, _: Option<&DeviceLosses>) {}
 }
 
 /// The velocity of each of `rows` rows of `width` floats, if it is kept.

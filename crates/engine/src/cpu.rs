@@ -1,11 +1,13 @@
 //! The threads and the instructions of the processor.
 
-use crate::device::request::THREAD_STACK;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::shared_work::shared;
 use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
+
+/// Bytes of a thread's own stack: whole runs are carried out on the device's threads.
+pub(crate) const THREAD_STACK: usize = 8 << 20;
 
 /// An instruction set and the threads that share the rows. Cheap to clone.
 #[derive(Debug, Clone)]

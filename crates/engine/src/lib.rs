@@ -30,6 +30,7 @@ mod stream;
 mod training;
 
 pub use backend::reading::Reading;
+pub use backend::rows::MomentumRule;
 /// burn, the tensor library that own models are written with, in the version that the engine uses.
 #[cfg(feature = "own-models")]
 pub use burn;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use meshfold_algorithms::{Method, OverlayUse};
 use meshfold_data::DataFolder;
 use meshfold_experiment::{ExperimentSource, plan};
 
@@ -22,6 +23,12 @@ fn lines(text: &str) -> Vec<&str> {
     found
 }
 
+/// Whether the method has no use for an overlay.
+fn refuses_overlays(method: &str) -> bool {
+    let method = serde_yaml::from_str::<Method>(method);
+    method.is_ok_and(|method| method.profile().overlay == OverlayUse::Refused)
+}
+
 /// An experiment with `line` in place of its own.
 fn with(line: &str) -> String {
     let (key, value) = line.split_once(": ").unwrap();
@@ -36,18 +43,7 @@ fn with(line: &str) -> String {
     if value.starts_with("{d_cliques: {batch") {
         entries.insert("topology", "{d_cliques: {max_clique_size: 3}}");
     }
-    let served = [
-        "fedavg",
-        "fedprox",
-        "scaffold",
-        "swarm",
-        "hierfavg",
-        "one_peer",
-        "alone",
-        "centralised",
-    ];
-    let served = served.map(|name| format!("{{{name}: {{batch"));
-    if served.iter().any(|name| value.starts_with(name)) {
+    if key == "algorithm" && refuses_overlays(value) {
         entries.remove("topology");
     }
     if value.starts_with("{d2") {

@@ -137,6 +137,19 @@ pub fn bytes_unit(largest: f64) -> (f64, &'static str) {
 }
 
 impl Axis {
+    /// An axis with numbers that are spaced evenly, as far as the curves need it.
+    #[must_use]
+    pub fn linear(title: impl Into<String>, unit: Unit) -> Self {
+        Self {
+            title: title.into(),
+            unit,
+            scale: Scale::Linear,
+            limits: None,
+            names: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
     /// What a number of the axis is divided by before it is written, and the unit that is written then.
     fn written_unit(&self, range: &Range) -> (f64, String) {
         let largest = range.low.abs().max(range.high.abs());
@@ -315,14 +328,7 @@ mod tests {
     use super::*;
 
     fn axis(unit: Unit) -> Axis {
-        Axis {
-            title: "Title".to_owned(),
-            unit,
-            scale: Scale::Linear,
-            limits: None,
-            names: Vec::new(),
-            values: Vec::new(),
-        }
+        Axis::linear("Title", unit)
     }
 
     fn linear(low: f64, high: f64) -> Range {

@@ -29,12 +29,9 @@ fn awkward() -> Vec<[f64; 3]> {
 
 fn axis(unit: Unit, scale: Scale, limits: Option<[f64; 2]>) -> Axis {
     Axis {
-        title: "Title".to_owned(),
-        unit,
         scale,
         limits,
-        names: Vec::new(),
-        values: Vec::new(),
+        ..Axis::linear("Title", unit)
     }
 }
 

@@ -14,17 +14,6 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn axis(title: &str, unit: Unit) -> Axis {
-    Axis {
-        title: title.to_owned(),
-        unit,
-        scale: Scale::Linear,
-        limits: None,
-        names: Vec::new(),
-        values: Vec::new(),
-    }
-}
-
 /// Accuracies over bytes of two overlays and two methods.
 fn figure(width: f64) -> Figure {
     let keys = [
@@ -54,8 +43,8 @@ fn figure(width: f64) -> Figure {
     Figure {
         size: Size::millimetres(width, 0.72 * width),
         font_size: 8.0,
-        x: axis("Bytes sent", Unit::Bytes),
-        y: axis("Test accuracy", Unit::Share),
+        x: Axis::linear("Bytes sent", Unit::Bytes),
+        y: Axis::linear("Test accuracy", Unit::Share),
         legend,
         panels: vec![Panel::whole(
             styles.into_iter().enumerate().map(curve).collect(),
@@ -275,7 +264,7 @@ fn over_values(width: f64, values: &[f64]) -> Figure {
     figure.legend.clear();
     figure.x = Axis {
         values: values.iter().map(|value| unnamed(*value)).collect(),
-        ..axis("alpha", Unit::Number)
+        ..Axis::linear("alpha", Unit::Number)
     };
     figure.panels = vec![Panel::whole(vec![Curve {
         style,

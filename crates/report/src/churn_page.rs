@@ -128,13 +128,7 @@ fn events(runs: &[(ChurnRun, ChurnTrace)]) -> Section {
     };
     let lead = "What each event cost, without heartbeats, and how long it lasted, up to the next event. Parts that know \
                 nobody of each other (components) cannot be joined again by any message.";
-    Section {
-        id: "events",
-        heading: "Events",
-        lead: lead.to_owned(),
-        body,
-        charts: Vec::new(),
-    }
+    Section::of_text("events", "Events", lead, body)
 }
 
 fn cells(record: &EventRecord) -> [String; 11] {
@@ -161,13 +155,7 @@ fn configurations(runs: &[(ChurnRun, ChurnTrace)]) -> Section {
     };
     let lead =
         "Every setting, defaults included. A file with this text gives the same simulation again.";
-    Section {
-        id: "configuration",
-        heading: "Configuration",
-        lead: lead.to_owned(),
-        body,
-        charts: Vec::new(),
-    }
+    Section::of_settings(lead, body)
 }
 
 fn toolbar(runs: &[(ChurnRun, ChurnTrace)]) -> Markup {

@@ -133,13 +133,12 @@ impl Clients {
             div class="wide" { table class="worst" id="worst" data-group=(first.group) {} }
             div class="client" id="client" aria-live="polite" hidden {}
         };
-        Some(Section {
-            id: "worst-clients",
-            heading: "The worst clients",
-            lead: format!("{lead}{failures}{seed}"),
+        Some(Section::of_text(
+            "worst-clients",
+            "The worst clients",
+            format!("{lead}{failures}{seed}"),
             body,
-            charts: Vec::new(),
-        })
+        ))
     }
 }
 

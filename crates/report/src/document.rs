@@ -56,6 +56,27 @@ pub(crate) struct Section {
 }
 
 impl Section {
+    /// A part without plots.
+    pub(crate) fn of_text(
+        id: &'static str,
+        heading: &'static str,
+        lead: impl Into<String>,
+        body: Markup,
+    ) -> Self {
+        Self {
+            id,
+            heading,
+            lead: lead.into(),
+            body,
+            charts: Vec::new(),
+        }
+    }
+
+    /// The settings of all that is on the page, after a `lead` that says what to do with them.
+    pub(crate) fn of_settings(lead: &str, body: Markup) -> Self {
+        Self::of_text("configuration", "Configuration", lead, body)
+    }
+
     fn markup(&self) -> Markup {
         html! {
             section id=(self.id) {

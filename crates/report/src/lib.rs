@@ -15,7 +15,7 @@
 use meshfold_experiment::files::whole_file::{persist, remove_leftovers, temporary};
 use std::fs;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 mod charts;
 mod churn_page;
@@ -54,23 +54,10 @@ pub const PAGE: &str = "report.html";
 /// How every page ends.
 const END: [u8; 8] = *b"</html>\n";
 
-/// Writes one self-contained HTML page about the runs in these folders to `out`, and returns what it leaves out.
+/// Writes one self-contained HTML page about the runs that were read to `out`.
 ///
-/// Each folder is a run (`runs/<name>/<id>`) or holds runs (`runs/<name>`), which are then taken in the order of their
-/// sweep; a run named twice counts once. Runs that differ in their seed only are grouped. A run of which something is
-/// missing or damaged is left out, and so is a folder that holds no run; the page names them. The folder of `out` is made if
+/// Runs that differ in their seed only are grouped. The page names what was [left out](Gathered::left_out). The folder of `out` is made if
 /// it is missing, and the page appears whole or not at all.
-///
-/// # Errors
-/// [`ReportError::NoRuns`], [`ResultsError::NotARun`](meshfold_experiment::results::ResultsError::NotARun) and [`ReportError::NothingLeft`] if there is no run for the page;
-/// [`ReportError::Write`] if it cannot be written.
-pub fn write_report(runs: &[PathBuf], out: &Path) -> Result<Vec<LeftOut>, ReportError> {
-    let gathered = Gathered::of(runs)?;
-    write_gathered(&gathered, out)?;
-    Ok(gathered.left_out)
-}
-
-/// Writes the page of [`write_report`] about runs that have been read.
 ///
 /// # Errors
 /// Those of reading overlays and partitions, and [`ReportError::Write`].

@@ -33,13 +33,7 @@ pub(crate) fn cards(shared: &[SharedOverlay<'_>]) -> Option<Section> {
          long run: at 0 all agree at once, near 1 news travels slowly.{more}"
     );
     let body = cards::section(drawn);
-    Some(Section {
-        id: "overlays",
-        heading: "Overlays",
-        lead,
-        body,
-        charts: Vec::new(),
-    })
+    Some(Section::of_text("overlays", "Overlays", lead, body))
 }
 
 /// Degree histograms, spectra and constants, unless no group has an overlay.

@@ -127,13 +127,7 @@ fn table(groups: &[Group<'_>]) -> Section {
         changing::sentences(groups)
     );
     let body = summary::table(groups);
-    Section {
-        id: "table",
-        heading: "Runs in figures",
-        lead,
-        body,
-        charts: Vec::new(),
-    }
+    Section::of_text("table", "Runs in figures", lead, body)
 }
 
 fn course(groups: &[Group<'_>]) -> Section {
@@ -252,13 +246,7 @@ fn configurations(groups: &[Group<'_>]) -> Section {
     let lead = "Every setting as it was resolved, defaults included. A file with this text runs the same \
                 experiment again.";
     let body = configuration::resolved(groups);
-    Section {
-        id: "configuration",
-        heading: "Configuration",
-        lead: lead.to_owned(),
-        body,
-        charts: Vec::new(),
-    }
+    Section::of_settings(lead, body)
 }
 
 fn title(runs: &[RecordedRun]) -> String {

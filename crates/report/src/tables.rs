@@ -2,4 +2,5 @@
 
 pub(crate) mod configuration;
 pub(crate) mod quantised;
+pub(crate) mod sortable;
 pub(crate) mod summary;

@@ -4,6 +4,7 @@ use super::*;
 use crate::fixture::Fixture;
 use meshfold_experiment::results::sweep_order;
 use serde_json::Value;
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 mod browser;
@@ -20,6 +21,13 @@ mod walkers;
 
 const THREE_REGULAR: &str = "{regular: {degree: 3}}";
 const COMPLETE: &str = "{complete: {}}";
+
+/// Writes the page about the runs in these folders, and returns what it leaves out.
+fn write_report(runs: &[PathBuf], out: &Path) -> Result<Vec<LeftOut>, ReportError> {
+    let gathered = Gathered::of(runs)?;
+    write_gathered(&gathered, out)?;
+    Ok(gathered.left_out)
+}
 
 fn page(runs: &[PathBuf], folder: &TempDir) -> String {
     let out = folder.path().join("report.html");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meshfold_experiment::results::{FigureKind, Figures};
-use meshfold_figure::{Axis, COLOURS, Curve, Figure, Legend, Panel, Point, Scale, Size, Unit};
+use meshfold_figure::{Axis, COLOURS, Curve, Figure, Legend, Panel, Point, Size, Unit};
 use meshfold_statistics::Estimate;
 
 use crate::planned::PlannedRow;
@@ -85,14 +85,6 @@ fn svg(figure: &str, lines: &[Line]) -> String {
     }
     let (legend, styles) = Legend::of(&["curve".to_owned(), "line".to_owned()], &keys);
     let curves = styles.into_iter().zip(points);
-    let axis = |title: &str, unit| Axis {
-        title: title.to_owned(),
-        unit,
-        scale: Scale::Linear,
-        limits: None,
-        names: Vec::new(),
-        values: Vec::new(),
-    };
     let unit = match FigureKind::of(figure) {
         FigureKind::Share => Unit::Share,
         FigureKind::Seconds => Unit::Of("s"),
@@ -101,8 +93,8 @@ fn svg(figure: &str, lines: &[Line]) -> String {
     Figure {
         size: Size::millimetres(150.0, 95.0),
         font_size: 8.0,
-        x: axis("Rounds", Unit::Number),
-        y: axis(&figure.replace(['_', '.'], " "), unit),
+        x: Axis::linear("Rounds", Unit::Number),
+        y: Axis::linear(figure.replace(['_', '.'], " "), unit),
         legend,
         panels: vec![Panel::whole(
             curves

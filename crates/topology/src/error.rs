@@ -222,14 +222,6 @@ pub enum TopologyError {
         /// Nodes of the overlay.
         nodes: usize,
     },
-    /// Numbers of participating clients that are not one for each server.
-    #[error("participants: {found} numbers are given for {servers} servers")]
-    Participants {
-        /// Numbers given.
-        found: usize,
-        /// Servers, the nodes of the overlay.
-        servers: usize,
-    },
     /// Weights that go by examples on an overlay that does not know them.
     #[error("by_examples: how many examples each of the {nodes} nodes holds is not known")]
     UnknownExamples {
@@ -395,8 +387,9 @@ pub enum TopologyError {
 }
 
 impl TopologyError {
-    /// What is wrong with the value at `setting`, a dotted path below `topology` such as `ring.hops`.
-    pub(crate) fn setting(
+    /// What is wrong with the value at `setting`, a dotted path below `topology` such as `ring.hops`, or `own.KEY` of an overlay of a
+    /// program's own.
+    pub fn setting(
         setting: impl Into<String>,
         found: impl ToString,
         needed: impl Into<String>,
@@ -405,6 +398,14 @@ impl TopologyError {
             setting: setting.into(),
             found: found.to_string(),
             needed: needed.into(),
+        }
+    }
+
+    /// Says that it was the overlay at `setting`, a dotted path below `topology` such as `redraw.of`, that could not be made.
+    pub(crate) fn within(setting: impl Into<String>) -> impl FnOnce(Self) -> Self {
+        |source| Self::Within {
+            setting: setting.into(),
+            source: Box::new(source),
         }
     }
 

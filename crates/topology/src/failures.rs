@@ -133,11 +133,7 @@ impl Failures {
                     "" => index.to_string(),
                     below => format!("{index}.{below}"),
                 };
-                TopologyError::Setting {
-                    setting,
-                    found: wrong.found,
-                    needed: wrong.needed,
-                }
+                TopologyError::setting(setting, wrong.found, wrong.needed)
             })?;
         }
         Ok(())

@@ -1,7 +1,4 @@
-//! Overlays as a configuration names them.
-//!
-//! A further overlay is one file below `topology/`, its `mod` line and its `pub use` line here, and its line in the list
-//! below. `lib.rs` exports its settings.
+//! Overlays as a configuration names them. To add one: ARCHITECTURE.md, "Adding an overlay".
 
 use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError, Weights};

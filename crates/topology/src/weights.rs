@@ -1,7 +1,4 @@
-//! Mixing weights as a configuration names them.
-//!
-//! Further weights are one file below `weights/`, its `mod` line and its `pub use` line here, and its line in the list below.
-//! `lib.rs` exports their settings.
+//! Mixing weights as a configuration names them. To add some: ARCHITECTURE.md, "Adding mixing weights".
 
 use crate::{MixingMatrix, Overlay, Topology, TopologyError};
 use meshfold_own::OwnPart;

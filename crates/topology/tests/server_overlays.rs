@@ -1,4 +1,12 @@
 //! P-FedAvg's Table III: overlays of servers compared.
+//!
+//! The table has p, which is [`Spectrum::p`] under `metropolis_hastings` weights, the disconnection tolerance, which is
+//! [`Overlay::edge_connectivity`], less one if it is to be the links that may be lost at will, and two columns of traffic.
+//!
+//! Of the values of p that Section VII-B.1 gives for nine servers, 1.0, 0.84, 0.29 and 0.08 are those of the complete
+//! overlay, the 3x3 torus, the ring (.2876) and the barbell (.0783). Its 0.12 for the balanced tree is not reached: the
+//! binary tree of nine nodes has .0894 and the ternary .1018; the tree with edges 0-1 0-2 0-3 1-4 1-5 2-6 2-7 3-8, whose
+//! root has three children, comes closest to it with .1295.
 
 #![allow(clippy::unwrap_used)]
 
@@ -32,13 +40,19 @@ fn tree_of_three() -> Overlay {
     Overlay::from_edges(9, edges).unwrap()
 }
 
+/// The columns "Peak" and "Total" of Tables II and III, in models: what the busiest server sends and receives in a round,
+/// `max_i 2 (K_i + d_i)` for `K_i` clients that take part and `d_i` neighbours, and what all servers and clients send,
+/// `2 K + ‖L - I‖₀`. `participants` is `[M]`, the `K_i`.
+fn traffic_of(overlay: &Overlay, participants: &[usize]) -> (usize, usize) {
+    let of_server = |(server, clients): (usize, &usize)| 2 * (clients + overlay.degree(server));
+    let peak = participants.iter().enumerate().map(of_server).max();
+    let total = 2 * (participants.iter().sum::<usize>() + overlay.edge_count());
+    (peak.unwrap(), total)
+}
+
 /// Peak and total traffic of four clients per server.
 fn traffic(overlay: &Overlay) -> (usize, usize) {
-    let participants = vec![CLIENTS; overlay.nodes()];
-    (
-        overlay.peak_models(&participants).unwrap(),
-        overlay.total_models(&participants).unwrap(),
-    )
+    traffic_of(overlay, &vec![CLIENTS; overlay.nodes()])
 }
 
 #[test]
@@ -80,8 +94,7 @@ fn nine_servers_with_four_clients_each_send_these_models() {
     assert_eq!(traffic(&tree_of_three()), (14, 88));
     // A server alone is FedAvg, 2 K in all and at its peak.
     let single = overlay(Topology::Ring(Ring::default()), 1);
-    assert_eq!(single.peak_models(&[36]), Ok(72));
-    assert_eq!(single.total_models(&[36]), Ok(72));
+    assert_eq!(traffic_of(&single, &[36]), (72, 72));
 }
 
 #[test]
@@ -89,18 +102,7 @@ fn the_peak_is_at_the_busiest_server() {
     let tree = tree_of_three();
     let mut participants = [4; 9];
     participants[8] = 10;
-    assert_eq!(tree.peak_models(&participants), Ok(22));
-    assert_eq!(tree.total_models(&participants), Ok(100));
-}
-
-#[test]
-fn participants_of_other_servers_are_refused() {
-    let error = tree_of_three().peak_models(&[4; 8]).unwrap_err();
-    assert_eq!(error, tree_of_three().total_models(&[4; 8]).unwrap_err());
-    assert_eq!(
-        error.to_string(),
-        "participants: 8 numbers are given for 9 servers"
-    );
+    assert_eq!(traffic_of(&tree, &participants), (22, 100));
 }
 
 #[test]

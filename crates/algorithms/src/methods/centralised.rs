@@ -1,13 +1,12 @@
 //! One model trained on all data in one place: what no federation is expected to beat.
 
 use crate::error::AlgorithmError;
-use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{Holders, MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::Training;
 use crate::velocity::KeptVelocity;
-use crate::{method_config, no_limits, usual};
+use crate::{keeps_stack, method_config, no_limits, usual};
 use meshfold_engine::{RowWork, Stack};
 use meshfold_topology::Overlay;
 use schemars::JsonSchema;
@@ -38,18 +37,11 @@ impl Algorithm for CentralisedState {
         }];
         let work = round.work(&rows, &self.training);
         let velocity = self.velocity.of_training(models, &self.training);
-        let steps = round.learner.train(models, velocity, &work)?;
-        round.count_steps(&rows, &steps);
+        round.train(models, velocity, &work)?;
         Ok(())
     }
 
-    fn kept(&self) -> &[KeptStack] {
-        self.velocity.kept()
-    }
-
-    fn kept_mut(&mut self) -> &mut [KeptStack] {
-        self.velocity.kept_mut()
-    }
+    keeps_stack!(velocity);
 }
 
 impl MethodSpec for Centralised {

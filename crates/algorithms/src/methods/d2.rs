@@ -7,11 +7,10 @@ use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, Round, Setting};
 use crate::training::{Training, one_plain_step};
 use crate::velocity::is_idle;
-use crate::{keeps_presence, method_config, no_limits, usual};
+use crate::{keeps_presence, keeps_stack, method_config, no_limits, usual};
 use meshfold_engine::{Stack, Velocity};
 use meshfold_topology::{Overlay, OverlaySummary};
 use schemars::JsonSchema;
-use std::slice;
 
 method_config! {
     /// Parameters of [`Method::D2`](crate::Method::D2): decentralized SGD that corrects for the difference of the clients' losses.
@@ -65,8 +64,7 @@ impl Algorithm for D2State {
         }
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
-        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // ψ^{t+1}
-        round.count_steps(&rows, &steps);
+        round.train(models, Velocity::Fresh, &work)?; // ψ^{t+1}
         if let Some(correction) = self.correction.get_mut() {
             let minus = rows.iter().map(|row| -f32::from(!is_idle(row)));
             models.add_scaled(correction, &minus.collect::<Vec<f32>>())?; // φ^{t+1} = ψ^{t+1} + w^t − ψ^t
@@ -84,13 +82,7 @@ impl Algorithm for D2State {
         Ok(())
     }
 
-    fn kept(&self) -> &[KeptStack] {
-        slice::from_ref(&self.correction)
-    }
-
-    fn kept_mut(&mut self) -> &mut [KeptStack] {
-        slice::from_mut(&mut self.correction)
-    }
+    keeps_stack!(correction);
 
     keeps_presence!(gone);
 }

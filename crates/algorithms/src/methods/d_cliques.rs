@@ -2,12 +2,11 @@
 
 use crate::aggregation::{messages_of, weighted_means};
 use crate::error::AlgorithmError;
-use crate::kept::KeptStack;
 use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::training::{Local, Training};
 use crate::velocity::{DecayedGradients, KeptVelocity, MomentumStep, decayed_gradients};
-use crate::{method_config, no_limits, usual};
+use crate::{keeps_stack, method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{Overlay, OverlaySummary};
 use schemars::JsonSchema;
@@ -69,13 +68,7 @@ impl Algorithm for DCliquesState {
         Ok(())
     }
 
-    fn kept(&self) -> &[KeptStack] {
-        self.velocity.kept()
-    }
-
-    fn kept_mut(&mut self) -> &mut [KeptStack] {
-        self.velocity.kept_mut()
-    }
+    keeps_stack!(velocity);
 }
 
 impl MethodSpec for DCliques {
@@ -89,11 +82,9 @@ impl MethodSpec for DCliques {
         if self.local == Local::Steps(1) {
             return Ok(());
         }
-        Err(AlgorithmError::Setting {
-            key: "local",
-            found: format!("{:?}", self.local).to_lowercase(),
-            needed: "d_cliques exchanges after every step: it must be {steps: 1}",
-        })
+        let found = format!("{:?}", self.local).to_lowercase();
+        let needed = "d_cliques exchanges after every step: it must be {steps: 1}";
+        Err(AlgorithmError::setting("local", found, needed))
     }
 
     fn check_overlay(

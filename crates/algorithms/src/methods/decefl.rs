@@ -57,8 +57,7 @@ impl Algorithm for DeceflState {
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
         let mut local = models.duplicate();
-        let steps = round.learner.train(&mut local, Velocity::Fresh, &work)?; // SI Algorithm 1, line 4
-        round.count_steps(&rows, &steps);
+        round.train(&mut local, Velocity::Fresh, &work)?; // SI Algorithm 1, line 4
         local.add_scaled(models, &vec![-1.0; models.rows()])?; // w_k^local − w_k
         round.show(models);
         round.mix(models, self.model_bytes)?; // line 6
@@ -81,11 +80,8 @@ impl MethodSpec for Decefl {
         if self.mu > 0.0 && self.mu.is_finite() {
             return Ok(());
         }
-        Err(AlgorithmError::Setting {
-            key: "mu",
-            found: self.mu.to_string(),
-            needed: "it must be positive and finite",
-        })
+        let needed = "it must be positive and finite";
+        Err(AlgorithmError::setting("mu", self.mu, needed))
     }
 
     fn unstable_at(&self, lambda_n: f64) -> Option<String> {

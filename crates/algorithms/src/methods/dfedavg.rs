@@ -64,8 +64,7 @@ impl Algorithm for DfedavgState {
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
         let before = self.exchange.quantise.map(|_| models.duplicate());
-        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // (2.1), first line, k = 0..K−1
-        round.count_steps(&rows, &steps);
+        round.train(models, Velocity::Fresh, &work)?; // (2.1), first line, k = 0..K−1
         match (self.exchange.quantise, before) {
             (Some(quantise), Some(before)) => self.quantised(quantise, &before, models, round),
             _ => exchange(models, round, self.exchange.aggregation, &self.setting), // (2.1), second line
@@ -193,11 +192,11 @@ method_spec!(
     Dfedavg,
     |config| match config.training_keys().momentum_key() {
         None => Ok(()),
-        Some((key, found)) => Err(AlgorithmError::Setting {
+        Some((key, found)) => Err(AlgorithmError::setting(
             key,
             found,
-            needed: "dfedavg has no momentum: use dfedavgm",
-        }),
+            "dfedavg has no momentum: use dfedavgm"
+        )),
     }
 );
 method_spec!(Dfedavgm, |_| Ok(()));

@@ -143,36 +143,32 @@ impl MethodSpec for Dfedrw {
     }
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
-        let fault = |key, found: &str, needed| {
-            Err(AlgorithmError::Setting {
-                key,
-                found: found.to_owned(),
-                needed,
-            })
-        };
         if self.walkers == 0 {
-            return fault("walkers", "0", "there must be at least one walker");
+            let needed = "there must be at least one walker";
+            return Err(AlgorithmError::setting("walkers", "0", needed));
         }
         if self.hops == 0 {
-            return fault("hops", "0", "a walk has at least one visit");
+            let needed = "a walk has at least one visit";
+            return Err(AlgorithmError::setting("hops", "0", needed));
         }
         if self.neighbours == Some(0) {
-            return fault("neighbours", "0", "a client averages at least one model");
+            let needed = "a client averages at least one model";
+            return Err(AlgorithmError::setting("neighbours", "0", needed));
         }
         if let Aggregators::Share(share) = self.aggregators
             && !(share > 0.0 && share <= 1.0)
         {
-            return fault(
+            return Err(AlgorithmError::setting(
                 "aggregators",
-                &format!("a share of {share}"),
+                format!("a share of {share}"),
                 "it must be above 0 and up to 1",
-            );
+            ));
         }
         if self.rows == WalkRows::Walkers {
             if self.aggregators != Aggregators::WalkEnds || self.from != Source::WalkEnds {
                 let needed =
                     "where only walkers hold models, `aggregators` and `from` must be walk_ends";
-                return fault("rows", "walkers", needed);
+                return Err(AlgorithmError::setting("rows", "walkers", needed));
             }
             if self
                 .quantise
@@ -180,7 +176,11 @@ impl MethodSpec for Dfedrw {
             {
                 let needed =
                     "the printed form adds differences to models of clients, which hold none here";
-                return fault("quantise.aggregate", "printed", needed);
+                return Err(AlgorithmError::setting(
+                    "quantise.aggregate",
+                    "printed",
+                    needed,
+                ));
             }
         }
         self.projection.map_or(Ok(()), Projection::check)?;
@@ -191,11 +191,9 @@ impl MethodSpec for Dfedrw {
         if self.walkers <= clients {
             return Ok(());
         }
-        Err(AlgorithmError::Setting {
-            key: "walkers",
-            found: format!("{} for {clients} clients", self.walkers),
-            needed: "walks begin at distinct clients",
-        })
+        let found = format!("{} for {clients} clients", self.walkers);
+        let needed = "walks begin at distinct clients";
+        Err(AlgorithmError::setting("walkers", found, needed))
     }
 
     fn check_overlay(

@@ -2,12 +2,11 @@
 
 use crate::aggregation::{self, PartialAggregation, exchange};
 use crate::error::AlgorithmError;
-use crate::kept::KeptStack;
 use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::{Local, Training};
 use crate::velocity::{DecayedGradients, KeptVelocity, MomentumStep, decayed_gradients};
-use crate::{method_config, no_limits, usual};
+use crate::{keeps_stack, method_config, no_limits, usual};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
 use schemars::JsonSchema;
@@ -60,8 +59,7 @@ impl Algorithm for DsgdState {
             Order::StepThenMix => {
                 let work = round.work(&rows, &self.training);
                 let velocity = self.velocity.of_training(models, &self.training);
-                let steps = round.learner.train(models, velocity, &work)?; // D-Cliques Fig. 2, lines 3-4
-                round.count_steps(&rows, &steps);
+                round.train(models, velocity, &work)?; // D-Cliques Fig. 2, lines 3-4
                 self.exchange(models, round)?; // line 5
             }
             Order::MixThenStep => {
@@ -81,13 +79,7 @@ impl Algorithm for DsgdState {
         Ok(())
     }
 
-    fn kept(&self) -> &[KeptStack] {
-        self.velocity.kept()
-    }
-
-    fn kept_mut(&mut self) -> &mut [KeptStack] {
-        self.velocity.kept_mut()
-    }
+    keeps_stack!(velocity);
 }
 
 impl DsgdState {
@@ -110,11 +102,10 @@ impl MethodSpec for Dsgd {
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         if self.order == Order::MixThenStep && self.local != Local::Steps(1) {
-            return Err(AlgorithmError::Setting {
-                key: "local",
-                found: format!("{:?}", self.local).to_lowercase(),
-                needed: "mix_then_step takes the one gradient before mixing: it must be {steps: 1}",
-            });
+            let found = format!("{:?}", self.local).to_lowercase();
+            let needed =
+                "mix_then_step takes the one gradient before mixing: it must be {steps: 1}";
+            return Err(AlgorithmError::setting("local", found, needed));
         }
         self.aggregation.map_or(Ok(()), PartialAggregation::check)
     }

@@ -61,8 +61,7 @@ impl Algorithm for FedavgState {
             models,
             mu: self.mu,
         });
-        let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // ClientUpdate
-        round.count_steps(&rows, &steps);
+        round.train(&mut slots, Velocity::Fresh, &work)?; // ClientUpdate
         round.traffic.messages(up(server, &rows, bytes));
         let shares = self.weighting.shares(&rows, &self.setting);
         let mean = MixingMatrix::average(1, shares)?;

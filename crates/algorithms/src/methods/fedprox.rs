@@ -48,11 +48,8 @@ impl MethodSpec for Fedprox {
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         if !(self.mu >= 0.0 && self.mu.is_finite()) {
-            return Err(AlgorithmError::Setting {
-                key: "mu",
-                found: self.mu.to_string(),
-                needed: "it must be finite and not negative",
-            });
+            let needed = "it must be finite and not negative";
+            return Err(AlgorithmError::setting("mu", self.mu, needed));
         }
         self.participation.check()
     }

@@ -76,8 +76,7 @@ impl Algorithm for HierfavgState {
                 .messages(receivers.messages(&self.setting, Way::Down));
             let training = training_at(self.training.clone(), self.edge_rounds, edge_round);
             let work = round.work(rows, &training);
-            let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
-            round.count_steps(rows, &steps);
+            round.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
             if round.traffic.lasts_until_deadline() && (edge_round == 0 || is_partial) {
                 round.traffic.end_at_deadline();
             }
@@ -162,11 +161,8 @@ impl MethodSpec for Hierfavg {
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         if self.edge_rounds == 0 {
-            return Err(AlgorithmError::Setting {
-                key: "edge_rounds",
-                found: "0".to_owned(),
-                needed: "the edge servers aggregate at least once before the root",
-            });
+            let needed = "the edge servers aggregate at least once before the root";
+            return Err(AlgorithmError::setting("edge_rounds", 0, needed));
         }
         self.servers.check()?;
         self.participation.check(&self.training_keys())

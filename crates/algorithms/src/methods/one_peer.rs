@@ -1,14 +1,13 @@
 //! D-SGD in which every client hears from one other a round.
 
 use crate::error::AlgorithmError;
-use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::traffic::Message;
 use crate::training::Training;
 use crate::velocity::KeptVelocity;
-use crate::{method_config, no_limits, usual};
+use crate::{keeps_stack, method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, OnePeer as Exponential, Overlay};
 use schemars::JsonSchema;
@@ -41,8 +40,7 @@ impl Algorithm for OnePeerState {
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
         let velocity = self.velocity.of_training(models, &self.training);
-        let steps = round.learner.train(models, velocity, &work)?;
-        round.count_steps(&rows, &steps);
+        round.train(models, velocity, &work)?;
         let alive: Vec<u32> = crate::participation::alive(round).collect();
         let pairs = pairs(&alive, round.number);
         let mut halves: Vec<Vec<(u32, f64)>> = (0..self.setting.clients as u32)
@@ -62,13 +60,7 @@ impl Algorithm for OnePeerState {
         Ok(())
     }
 
-    fn kept(&self) -> &[KeptStack] {
-        self.velocity.kept()
-    }
-
-    fn kept_mut(&mut self) -> &mut [KeptStack] {
-        self.velocity.kept_mut()
-    }
+    keeps_stack!(velocity);
 }
 
 impl MethodSpec for OnePeer {

@@ -89,8 +89,7 @@ impl Algorithm for OwnStepsState {
         }
         let mut steps = models.duplicate();
         let work = round.work(&rows, &self.training);
-        let counts = round.learner.train(&mut steps, Velocity::Fresh, &work)?;
-        round.count_steps(&rows, &counts);
+        round.train(&mut steps, Velocity::Fresh, &work)?;
         steps.add_scaled(models, &vec![-1.0; models.rows()])?; // −η_t ∇f_k(w_k(t))
         let hub = self.hub(&present, round);
         let bytes = self.setting.model_bytes();

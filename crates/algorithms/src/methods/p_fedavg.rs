@@ -76,10 +76,7 @@ impl Algorithm for PFedavgState {
             .map(|scales| rows.iter().map(|row| scales[row.client as usize]).collect());
         let mut work = round.work(&rows, &self.training);
         work.rate_scales = scales.as_deref();
-        let steps = round
-            .learner
-            .train(&mut slot_models, Velocity::Fresh, &work)?; // lines 13-17
-        round.count_steps(&rows, &steps);
+        round.train(&mut slot_models, Velocity::Fresh, &work)?; // lines 13-17
         round
             .traffic
             .messages(in_time.messages(&self.setting, Way::Up));
@@ -96,17 +93,12 @@ impl PFedavgState {
     /// The messages among the servers.
     fn mixing_messages(&self, round: &Round<'_>) -> Vec<Message> {
         let (nodes, bytes) = (self.setting.clients as u32, self.setting.model_bytes());
-        let overlay = round.overlay();
-        let message = |from, to| Message {
+        let message = |(from, to)| Message {
             from: nodes + from,
             to: nodes + to,
             bytes,
         };
-        let both = |(a, b)| [message(a, b), message(b, a)];
-        if overlay.is_directed() {
-            return overlay.edges().map(|(a, b)| message(a, b)).collect();
-        }
-        overlay.edges().flat_map(both).collect()
+        round.overlay().arcs().map(message).collect()
     }
 }
 

@@ -39,8 +39,7 @@ impl Algorithm for PushSumState {
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
         let before = models.duplicate();
-        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // Algorithm 1, lines 2-3
-        round.count_steps(&rows, &steps);
+        round.train(models, Velocity::Fresh, &work)?; // Algorithm 1, lines 2-3
         let less: Vec<f32> = self
             .weights
             .iter()

@@ -6,10 +6,9 @@ use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Round, Setting};
 use crate::training::{Training, one_step_a_round};
 use crate::velocity::is_idle;
-use crate::{method_config, no_limits, usual};
+use crate::{keeps_stack, method_config, no_limits, usual};
 use meshfold_engine::{Stack, Velocity};
 use schemars::JsonSchema;
-use std::slice;
 
 method_config! {
     /// Parameters of [`Method::QgDsgdm`](crate::Method::QgDsgdm): momentum that follows the movement of the mixed
@@ -49,8 +48,7 @@ impl Algorithm for QgDsgdmState {
         let mut correction = movement.duplicate();
         correction.scale_rows(&vec![self.momentum; models.rows()])?;
         work.correction = Some(&correction);
-        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // Algorithm 1, lines 4-5
-        round.count_steps(&rows, &steps);
+        round.train(models, Velocity::Fresh, &work)?; // Algorithm 1, lines 4-5
         round.show(models);
         round.mix(models, self.setting.model_bytes())?; // line 6
         before.add_scaled(models, &vec![-1.0; models.rows()])?; // w^t − w^{t+1}
@@ -70,13 +68,7 @@ impl Algorithm for QgDsgdmState {
         Ok(())
     }
 
-    fn kept(&self) -> &[KeptStack] {
-        slice::from_ref(&self.movement)
-    }
-
-    fn kept_mut(&mut self) -> &mut [KeptStack] {
-        slice::from_mut(&mut self.movement)
-    }
+    keeps_stack!(movement);
 }
 
 impl MethodSpec for QgDsgdm {
@@ -91,11 +83,8 @@ impl MethodSpec for QgDsgdm {
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         if let Some(memory) = self.memory.filter(|memory| !(0.0..1.0).contains(memory)) {
-            return Err(AlgorithmError::Setting {
-                key: "memory",
-                found: memory.to_string(),
-                needed: "it must be at least 0 and below 1",
-            });
+            let needed = "it must be at least 0 and below 1";
+            return Err(AlgorithmError::setting("memory", memory, needed));
         }
         if self.nesterov {
             return Err(AlgorithmError::Unsuited {

@@ -101,8 +101,7 @@ impl Algorithm for ScaffoldState {
         let mut work = round.work(&rows, &self.training);
         work.correction = Some(&correction);
         let rates = round.learner.rates(&work)?;
-        let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // lines 7-10
-        round.count_steps(&rows, &steps);
+        let steps = round.train(&mut slots, Velocity::Fresh, &work)?; // lines 7-10
 
         slots.add_scaled(&start, &minus)?; // y − x
         let still = |rate: &f32| *rate == 0.0;
@@ -153,27 +152,30 @@ impl MethodSpec for Scaffold {
     usual!(training, steps_per_round);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
-        let fault =
-            |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
         if !(self.global_learning_rate > 0.0 && self.global_learning_rate.is_finite()) {
             let found = self.global_learning_rate.to_string();
-            return fault(
+            return Err(AlgorithmError::setting(
                 "global_learning_rate",
                 found,
                 "it must be positive and finite",
-            );
+            ));
         }
         if let Some((key, found)) = self.training_keys().momentum_key() {
             let needed = "scaffold has no momentum: its control variates are of plain steps";
-            return fault(key, found, needed);
+            return Err(AlgorithmError::setting(key, found, needed));
         }
         if !matches!(self.learning_rate.per(), None | Some(Per::Round)) {
             let needed =
                 "the control variates need one rate for all steps of a round: `per: round`";
-            return fault("learning_rate", "per step or epoch".to_owned(), needed);
+            return Err(AlgorithmError::setting(
+                "learning_rate",
+                "per step or epoch",
+                needed,
+            ));
         }
         if self.learning_rate == LearningRate::Constant(0.0) {
-            return fault("learning_rate", "0".to_owned(), "scaffold divides by it");
+            let needed = "scaffold divides by it";
+            return Err(AlgorithmError::setting("learning_rate", "0", needed));
         }
         self.participation.check()
     }

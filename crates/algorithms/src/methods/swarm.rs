@@ -47,8 +47,7 @@ impl Algorithm for SwarmState {
         let (leader, bytes) = (leader(&rows, round), self.setting.model_bytes());
         let mut slots = models.gather(&vec![0; rows.len()])?;
         let work = round.work(&rows, &self.training);
-        let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?;
-        round.count_steps(&rows, &steps);
+        round.train(&mut slots, Velocity::Fresh, &work)?;
         round
             .traffic
             .messages(without_messages_to_self(up(leader, &rows, bytes)));

@@ -4,6 +4,7 @@ use crate::dice::Dice;
 use crate::edge_values;
 use crate::flow_yaml::{Node, Style};
 use crate::reference::Reference;
+use meshfold_algorithms::{Method, OverlayUse};
 
 /// An experiment as it is given to the program.
 #[derive(Clone, Debug)]
@@ -24,18 +25,6 @@ const USUAL: [(&str, &str); 7] = [
     ("model", "{mlp: {hidden: [20]}}"),
     ("algorithm", "{dsgd: {batch_size: 20, learning_rate: 0.05}}"),
     ("rounds", "5"),
-];
-
-/// Methods that exchange over no overlay, or have one of their own.
-const WITHOUT_OVERLAY: [&str; 8] = [
-    "fedavg",
-    "fedprox",
-    "scaffold",
-    "swarm",
-    "hierfavg",
-    "one_peer",
-    "alone",
-    "centralised",
 ];
 
 impl ExperimentText {
@@ -71,8 +60,8 @@ pub(crate) fn right(reference: &Reference, dice: &mut Dice) -> Node {
     for _ in 0..*dice.pick(&[1, 1, 2, 3, 5]) {
         let key = *dice.pick(&keys);
         let value = reference.line(key, dice);
-        if let (Node::Map(choice), "algorithm") = (&value, key) {
-            suit(&mut entries, &choice[0].0);
+        if key == "algorithm" {
+            suit(&mut entries, &value);
         }
         put(&mut entries, key, Some(value));
     }
@@ -87,15 +76,18 @@ fn put(entries: &mut Entries, key: &str, value: Option<Node>) {
     entries.extend(value.map(|value| (key.to_owned(), value)));
 }
 
-/// Gives `method` an overlay that it can use.
-fn suit(entries: &mut Entries, method: &str) {
-    if WITHOUT_OVERLAY.contains(&method) {
+/// Gives `method` an overlay that it can use, if it can use any.
+fn suit(entries: &mut Entries, method: &Node) {
+    let Ok(method) = serde_json::from_str::<Method>(&method.print(Style::Json)) else {
+        return;
+    };
+    if method.profile().overlay == OverlayUse::Refused {
         put(entries, "topology", None);
         put(entries, "weights", None);
-    } else if method == "d_cliques" {
+    } else if matches!(method, Method::DCliques(_)) {
         let cliques = Node::read("{d_cliques: {max_clique_size: 3}}");
         put(entries, "topology", Some(cliques));
-    } else if method == "d2" {
+    } else if matches!(method, Method::D2(_)) {
         put(entries, "topology", Some(Node::scalar("complete")));
     }
 }

@@ -85,20 +85,14 @@ impl Dataset for Consensus {
         }
         let values = self.values.len();
         if values > 0 && ![PAPERS, values].contains(&self.examples) {
-            return Err(DataError::Setting {
-                dataset: NAME,
-                setting: "examples",
-                found: self.examples.to_string(),
-                needed: format!("{values}, the number of `values`, or none"),
-            });
+            let needed = format!("{values}, the number of `values`, or none");
+            return Err(DataError::setting(NAME, "examples", self.examples, needed));
         }
         match self.values.iter().find(|value| **value == u16::MAX) {
-            Some(value) => Err(DataError::Setting {
-                dataset: NAME,
-                setting: "values",
-                found: value.to_string(),
-                needed: format!("whole numbers below {}", u16::MAX),
-            }),
+            Some(value) => {
+                let needed = format!("whole numbers below {}", u16::MAX);
+                Err(DataError::setting(NAME, "values", value, needed))
+            }
             None => Ok(()),
         }
     }

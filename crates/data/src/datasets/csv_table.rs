@@ -27,6 +27,7 @@ use super::Dataset;
 use crate::datasets::own_tables;
 use crate::datasets::published::Published;
 use crate::datasets::table_rows::{PIECE, RowsBySplit, Tagged, doubles_of};
+use crate::datasets::test_share;
 use crate::files::payload;
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Shape, Splits};
 
@@ -133,26 +134,17 @@ impl Dataset for CsvTable {
     }
 
     fn validate(&self) -> Result<(), DataError> {
-        let setting = |setting, found, needed: &str| {
-            Err(DataError::Setting {
-                dataset: NAME,
-                setting,
-                found,
-                needed: needed.into(),
-            })
-        };
         if !self.delimiter.is_ascii() || matches!(self.delimiter, '\n' | '\r' | '"') {
-            return setting(
-                "delimiter",
-                format!("`{}`", self.delimiter),
-                "one ASCII character",
-            );
+            let found = format!("`{}`", self.delimiter);
+            let needed = "one ASCII character";
+            return Err(DataError::setting(NAME, "delimiter", found, needed));
         }
         if self.client.as_ref() == Some(&self.label) {
-            return setting("client", "the label's column".into(), "another column");
+            let found = "the label's column";
+            return Err(DataError::setting(NAME, "client", found, "another column"));
         }
         match &self.test {
-            CsvTest::Share(share) => own_tables::check_share(NAME, "test.share", *share),
+            CsvTest::Share(share) => test_share::check(NAME, "test.share", *share),
             CsvTest::File(_) | CsvTest::Column(_) => Ok(()),
         }
     }
@@ -281,12 +273,9 @@ impl CsvTable {
         let (labels, clients) = (labels.numbered(), clients.numbered());
         let classes = labels.different;
         if classes < 2 {
-            return Err(DataError::Setting {
-                dataset: NAME,
-                setting: "label",
-                found: format!("a column of {classes} different values"),
-                needed: format!("from 2 to {MOST_CLASSES} classes"),
-            });
+            let found = format!("a column of {classes} different values");
+            let needed = format!("from 2 to {MOST_CLASSES} classes");
+            return Err(DataError::setting(NAME, "label", found, needed));
         }
         let numbers = labels.rows.into_iter().map(|label| label as u16);
         let tagged = Tagged {
@@ -309,7 +298,7 @@ impl CsvTable {
         let count = table.labels.len();
         let (train, test) = match &self.test {
             CsvTest::Column(_) => return table.splits.rows(),
-            CsvTest::Share(share) => own_tables::drawn(count, *share, self.seed)
+            CsvTest::Share(share) => test_share::drawn(count, *share, self.seed)
                 .map_err(|fault| TableFault::Table(fault.reason))?,
             CsvTest::File(_) => {
                 let first = table.ends[0] as u32;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use self::conditions::{Condition, FOUR, FOUR_NAMES, LOADS, TEN, TEN_NAMES};
 use self::spectrum::{BINS, WINDOW};
 use super::Dataset;
-use crate::datasets::own_tables::Standard;
+use crate::datasets::standard::Standard;
 use crate::files::fault::Fault;
 use crate::files::payload;
 use crate::files::regular;
@@ -102,12 +102,12 @@ impl Dataset for Cwru {
     /// Checks the settings.
     fn validate(&self) -> Result<(), DataError> {
         if ![4, 10].contains(&self.task) {
-            return Err(DataError::Setting {
-                dataset: NAME,
-                setting: "task",
-                found: self.task.to_string(),
-                needed: "4 or 10 classes".into(),
-            });
+            return Err(DataError::setting(
+                NAME,
+                "task",
+                self.task,
+                "4 or 10 classes",
+            ));
         }
         DataError::expect_between(NAME, "test_load", self.test_load, 0..=LOADS - 1)
     }

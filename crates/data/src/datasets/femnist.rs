@@ -68,12 +68,7 @@ impl Dataset for Femnist {
 
     fn validate(&self) -> Result<(), DataError> {
         match self.writers {
-            Some(0) => Err(DataError::Setting {
-                dataset: NAME,
-                setting: "writers",
-                found: "0".into(),
-                needed: "at least 1".into(),
-            }),
+            Some(0) => Err(DataError::setting(NAME, "writers", 0, "at least 1")),
             _ => Ok(()),
         }
     }

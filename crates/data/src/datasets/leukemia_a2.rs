@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::annotation::classes;
 pub(crate) use self::matrix::{Matrix, read as read_matrix};
 use super::Dataset;
-use crate::datasets::own_tables::{self, Standard};
+use crate::datasets::standard::Standard;
+use crate::datasets::test_share;
 use crate::files::excerpt::excerpt;
 use crate::files::fault::Fault;
 use crate::files::payload;
@@ -79,7 +80,7 @@ impl Dataset for LeukemiaA2 {
     }
 
     fn validate(&self) -> Result<(), DataError> {
-        own_tables::check_share(NAME, "test_share", self.test_share)
+        test_share::check(NAME, "test_share", self.test_share)
     }
 
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
@@ -153,7 +154,7 @@ impl LeukemiaA2 {
             kept = classes.concat();
             kept.sort_unstable();
         }
-        let drawn = own_tables::drawn(kept.len(), self.test_share, self.seed);
+        let drawn = test_share::drawn(kept.len(), self.test_share, self.seed);
         let (train, test) = drawn.map_err(|fault| DataError::Unmet {
             dataset: NAME,
             reason: fault.reason,

@@ -63,12 +63,13 @@ impl Dataset for MnistLayout {
             });
         }
         if ![2, CLASSES].contains(&self.classes) {
-            return Err(DataError::Setting {
-                dataset: self.name,
-                setting: "classes",
-                found: self.classes.to_string(),
-                needed: format!("{CLASSES} or 2"),
-            });
+            let needed = format!("{CLASSES} or 2");
+            return Err(DataError::setting(
+                self.name,
+                "classes",
+                self.classes,
+                needed,
+            ));
         }
         let most = CLASSES * self.smallest_test_class;
         match self.balanced_test {

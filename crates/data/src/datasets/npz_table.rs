@@ -13,6 +13,7 @@ use super::Dataset;
 use crate::datasets::own_tables::{self, MOST_NUMBERS};
 use crate::datasets::published::Published;
 use crate::datasets::table_rows::{RowsBySplit, Tagged, doubles_of};
+use crate::datasets::test_share;
 use crate::files::excerpt::excerpt;
 use crate::files::fault::Fault;
 use crate::formats::npy::{Kind, NpyArray, NpyHeader};
@@ -109,16 +110,15 @@ impl Dataset for NpzTable {
             DataError::expect_between(NAME, "classes", classes, 2..=MOST_CLASSES)?;
         }
         match &self.test {
-            NpzTest::Share(share) => own_tables::check_share(NAME, "test.share", *share),
+            NpzTest::Share(share) => test_share::check(NAME, "test.share", *share),
             NpzTest::Arrays(NpzArrays {
                 client: Some(client),
                 ..
-            }) if self.client.is_none() => Err(DataError::Setting {
-                dataset: NAME,
-                setting: "test.arrays.client",
-                found: excerpt(client),
-                needed: "none, as `client` names no array of the training examples' owners".into(),
-            }),
+            }) if self.client.is_none() => {
+                let needed = "none, as `client` names no array of the training examples' owners";
+                let setting = "test.arrays.client";
+                Err(DataError::setting(NAME, setting, excerpt(client), needed))
+            }
             NpzTest::Arrays(_) | NpzTest::File(_) => Ok(()),
         }
     }
@@ -285,7 +285,7 @@ impl NpzTable {
             return Err(Fault::at(0_u64, reason).of(NAME, &sources[0].path));
         }
         let (train, test) = match &self.test {
-            NpzTest::Share(share) => own_tables::drawn(count, *share, self.seed)
+            NpzTest::Share(share) => test_share::drawn(count, *share, self.seed)
                 .map_err(|fault| fault.of(NAME, &sources[0].path))?,
             NpzTest::Arrays(_) | NpzTest::File(_) => {
                 let first = sources[0].examples as u32;

@@ -210,12 +210,7 @@ impl Reddit {
 
 /// Checks that there are `months`, that they are well formed, and that none is among the `others`.
 fn months_of(setting: &'static str, months: &[String], others: &[String]) -> Result<(), DataError> {
-    let wrong = |found: String, needed: &str| DataError::Setting {
-        dataset: NAME,
-        setting,
-        found,
-        needed: needed.into(),
-    };
+    let wrong = |found: String, needed: &str| DataError::setting(NAME, setting, found, needed);
     if months.is_empty() {
         return Err(wrong("empty".into(), "a month such as 2017-11"));
     }

@@ -252,14 +252,12 @@ impl Shakespeare {
         let longest = characters.max().unwrap_or_default();
         match self.cut(self.windows(longest)) {
             Some(_) => Ok(()),
-            None => Err(DataError::Setting {
-                dataset: NAME,
-                setting: "window",
-                found: self.window.to_string(),
-                needed: format!(
+            None => {
+                let needed = format!(
                     "at least one window to train on and one to test with in the {longest} characters of the longest role"
-                ),
-            }),
+                );
+                Err(DataError::setting(NAME, "window", self.window, needed))
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::datasets::own_tables::{Means, Standard};
+use crate::datasets::standard::{Means, Standard};
 use crate::examples::per_piece;
 use crate::files::excerpt::listed;
 use crate::{DataError, DatasetSummary, Examples, Input, Splits};

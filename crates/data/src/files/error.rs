@@ -302,6 +302,21 @@ impl DataError {
         }
     }
 
+    /// What is wrong with the value of `setting`, a dotted path below `dataset` such as `test.share`.
+    pub(crate) fn setting(
+        dataset: &'static str,
+        setting: &'static str,
+        found: impl ToString,
+        needed: impl Into<String>,
+    ) -> Self {
+        Self::Setting {
+            dataset,
+            setting,
+            found: found.to_string(),
+            needed: needed.into(),
+        }
+    }
+
     /// Checks that `setting` of `dataset` is in `range`.
     pub(crate) fn expect_between(
         dataset: &'static str,
@@ -313,12 +328,8 @@ impl DataError {
             return Ok(());
         }
         let (least, most) = range.into_inner();
-        Err(Self::Setting {
-            dataset,
-            setting,
-            found: found.to_string(),
-            needed: format!("from {least} to {most}"),
-        })
+        let needed = format!("from {least} to {most}");
+        Err(Self::setting(dataset, setting, found, needed))
     }
 
     /// An [`DataError::Io`] on `path`, for `map_err`.

@@ -53,11 +53,9 @@ impl Strategy for Classes {
 
     fn check(&self, _examples: usize, classes: usize) -> Result<(), PartitionError> {
         if self.per_client == 0 || self.per_client > classes {
-            return Err(PartitionError::Setting {
-                setting: "classes.per_client",
-                found: self.per_client as f64,
-                needed: format!("1 to {classes}, the number of classes,"),
-            });
+            let found = self.per_client as f64;
+            let needed = format!("1 to {classes}, the number of classes,");
+            return Err(PartitionError::setting("classes.per_client", found, needed));
         }
         Ok(())
     }

@@ -76,11 +76,6 @@ impl Strategy for Dirichlet {
     }
 
     fn check(&self, examples: usize, _classes: usize) -> Result<(), PartitionError> {
-        let setting = |setting, found: f64, needed: String| PartitionError::Setting {
-            setting,
-            found,
-            needed,
-        };
         check_alpha("dirichlet.alpha", self.alpha)?;
         let most = examples / self.clients;
         if self.min_examples == 0 || self.min_examples > most {
@@ -89,7 +84,11 @@ impl Strategy for Dirichlet {
                 self.clients
             );
             let found = self.min_examples as f64;
-            return Err(setting("dirichlet.min_examples", found, needed));
+            return Err(PartitionError::setting(
+                "dirichlet.min_examples",
+                found,
+                needed,
+            ));
         }
         Ok(())
     }
@@ -160,11 +159,11 @@ impl Dirichlet {
 pub(super) fn check_alpha(setting: &'static str, alpha: f64) -> Result<(), PartitionError> {
     match (1e-6..=1e6).contains(&alpha) {
         true => Ok(()),
-        false => Err(PartitionError::Setting {
+        false => Err(PartitionError::setting(
             setting,
-            found: alpha,
-            needed: "0.000001 to 1000000".into(),
-        }),
+            alpha,
+            "0.000001 to 1000000",
+        )),
     }
 }
 

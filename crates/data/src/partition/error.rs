@@ -215,3 +215,14 @@ pub enum PartitionError {
         example: u32,
     },
 }
+
+impl PartitionError {
+    /// What is wrong with the value of `setting`, a dotted path below `partition` such as `quantity.sigma`.
+    pub(crate) fn setting(setting: &'static str, found: f64, needed: impl Into<String>) -> Self {
+        Self::Setting {
+            setting,
+            found,
+            needed: needed.into(),
+        }
+    }
+}

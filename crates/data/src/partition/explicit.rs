@@ -153,25 +153,23 @@ fn check_shares(sizes: &[f64], ratios: &[Vec<f64>]) -> Result<(), PartitionError
             needed: sizes.len(),
         });
     }
-    let setting = |setting, found, needed: &str| PartitionError::Setting {
-        setting,
-        found,
-        needed: needed.into(),
-    };
     if let Some(&wrong) = sizes.iter().find(|share| !(0.0..=1.0).contains(*share)) {
-        return Err(setting("explicit.sizes", wrong, "shares from 0 to 1"));
+        let needed = "shares from 0 to 1";
+        return Err(PartitionError::setting("explicit.sizes", wrong, needed));
     }
     let sum: f64 = sizes.iter().sum();
     // Decimal shares that are meant to sum to one may exceed it by their rounding.
     if sum > 1.0 + 1e-9 {
-        return Err(setting("explicit.sizes", sum, "a sum of at most 1"));
+        let needed = "a sum of at most 1";
+        return Err(PartitionError::setting("explicit.sizes", sum, needed));
     }
     for (client, row) in ratios.iter().enumerate() {
         if let Some(&wrong) = row
             .iter()
             .find(|ratio| !(ratio.is_finite() && **ratio >= 0.0))
         {
-            return Err(setting("explicit.ratios", wrong, "ratios of at least 0"));
+            let needed = "ratios of at least 0";
+            return Err(PartitionError::setting("explicit.ratios", wrong, needed));
         }
         let sum: f64 = row.iter().sum();
         if sum <= 0.0 || !sum.is_finite() {

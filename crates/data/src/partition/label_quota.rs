@@ -50,11 +50,11 @@ impl Strategy for LabelQuota {
         let budget = examples.div_ceil(self.clients);
         let least = budget.div_ceil(classes);
         if self.max_per_label < least {
-            return Err(PartitionError::Setting {
-                setting: "label_quota.max_per_label",
-                found: self.max_per_label as f64,
-                needed: format!("at least {least} (to have {budget} examples of {classes} labels)"),
-            });
+            let setting = "label_quota.max_per_label";
+            let found = self.max_per_label as f64;
+            let needed =
+                format!("at least {least} (to have {budget} examples of {classes} labels)");
+            return Err(PartitionError::setting(setting, found, needed));
         }
         Ok(())
     }

@@ -35,11 +35,11 @@ impl Strategy for Quantity {
 
     fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
         if !(0.0..=20.0).contains(&self.sigma) {
-            return Err(PartitionError::Setting {
-                setting: "quantity.sigma",
-                found: self.sigma,
-                needed: "0 to 20".into(),
-            });
+            return Err(PartitionError::setting(
+                "quantity.sigma",
+                self.sigma,
+                "0 to 20",
+            ));
         }
         Ok(())
     }

@@ -46,11 +46,11 @@ impl Strategy for Shards {
             per_client,
         } = *self;
         if per_client == 0 {
-            return Err(PartitionError::Setting {
-                setting: "shards.per_client",
-                found: 0.0,
-                needed: "at least 1".into(),
-            });
+            return Err(PartitionError::setting(
+                "shards.per_client",
+                0.0,
+                "at least 1",
+            ));
         }
         if clients.saturating_mul(per_client) > examples {
             return Err(PartitionError::TooManyShards {

@@ -43,16 +43,11 @@ impl Strategy for Similarity {
     }
 
     fn check(&self, examples: usize, classes: usize) -> Result<(), PartitionError> {
-        let setting = |setting, found: f64, needed: String| PartitionError::Setting {
-            setting,
-            found,
-            needed,
-        };
         if !(0.0..=100.0).contains(&self.percent) {
-            return Err(setting(
+            return Err(PartitionError::setting(
                 "similarity.percent",
                 self.percent,
-                "0 to 100".into(),
+                "0 to 100",
             ));
         }
         let (clients, per_client) = (self.clients, self.shards_per_client);
@@ -60,7 +55,7 @@ impl Strategy for Similarity {
         if self.pooled(examples) < examples && shards < classes {
             let least = classes.div_ceil(clients);
             let needed = format!("at least {least} (a shard for each of {classes} labels)");
-            return Err(setting(
+            return Err(PartitionError::setting(
                 "similarity.shards_per_client",
                 per_client as f64,
                 needed,

@@ -72,14 +72,16 @@ impl Strategy for TwoLabelPowerLaw {
         }
         let most = examples / (LABELS * FIRST);
         if self.clients > most {
-            return Err(PartitionError::Setting {
-                setting: "two_label_power_law.clients",
-                found: self.clients as f64,
-                needed: format!(
-                    "at most {most} ({examples} examples, {} for each client to begin with)",
-                    LABELS * FIRST
-                ),
-            });
+            let needed = format!(
+                "at most {most} ({examples} examples, {} for each client to begin with)",
+                LABELS * FIRST
+            );
+            let found = self.clients as f64;
+            return Err(PartitionError::setting(
+                "two_label_power_law.clients",
+                found,
+                needed,
+            ));
         }
         Ok(())
     }

@@ -104,12 +104,13 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
 
 /// The constants of a step with momentum.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct MomentumRule<'a> {
+pub struct MomentumRule<'a> {
     /// Learning rate of each row.
-    pub(crate) rates: &'a [f32],
-    pub(crate) momentum: f32,
+    pub rates: &'a [f32],
+    /// What of the velocity is kept.
+    pub momentum: f32,
     /// Whether the step is Nesterov's.
-    pub(crate) nesterov: bool,
+    pub nesterov: bool,
 }
 
 /// `rows` as rows of the device kind `R`. `verb` names the operation in the error.

@@ -81,8 +81,11 @@ pub(crate) trait Trainer: Debug + Send {
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError>;
 
-    /// Moves the losses that are still on the device to `tallies`. Waits for the device.
-    fn collect(&mut self, tallies: &mut [RowTally]);
+    /// Moves the losses that are still on the device to `tallies`. Waits for the device. By default this and what follows have nothing to
+    /// do: losses are added to the tallies as steps are made.
+    fn collect(&mut self, tallies: &mut [RowTally]) {
+        let _ = tallies;
+    }
 
     /// Brings `tallies` up to date with what other processes know of the rows that they have; they may still go on to change.
     fn share(&self, tallies: &mut [RowTally]) {
@@ -95,13 +98,20 @@ pub(crate) trait Trainer: Debug + Send {
     }
 
     /// A copy of the losses that are still on the device. Waits for the device.
-    fn losses(&self) -> Option<DeviceLosses>;
+    fn losses(&self) -> Option<DeviceLosses> {
+        None
+    }
 
     /// Whether `losses` can be put back on the device.
-    fn can_restore(&self, losses: &DeviceLosses) -> bool;
+    fn can_restore(&self, losses: &DeviceLosses) -> bool {
+        let _ = losses;
+        false
+    }
 
     /// Replaces the losses that are still on the device.
-    fn resume(&mut self, losses: Option<&DeviceLosses>);
+    fn resume(&mut self, losses: Option<&DeviceLosses>) {
+        let _ = losses;
+    }
 }
 
 /// The rows of a call of [`Trainer::train`], each `[R, P_pad]`.

@@ -4,9 +4,6 @@ use crate::error::EngineError;
 use std::fmt;
 use std::str::FromStr;
 
-/// Bytes of a thread's own stack: whole runs are carried out on the device's threads.
-pub(crate) const THREAD_STACK: usize = 8 << 20;
-
 /// A device as a user asks for it: `cpu`, `wgpu`, `wgpu:1`, `cuda:0`, `auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DeviceRequest {

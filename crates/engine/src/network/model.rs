@@ -1,7 +1,6 @@
 //! Models as a configuration names them, and what is true of each.
 
-// To add a model, write one file with its settings and its `Architecture`, and add its lines: `mod` and `pub use` here, a variant, and an
-// arm of `Model::architecture`. `lib.rs` exports the settings.
+// To add one: ARCHITECTURE.md, "Adding a model".
 mod cnn_emnist;
 mod dnn8;
 mod gn_lenet;

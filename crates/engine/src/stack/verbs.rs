@@ -109,55 +109,22 @@ impl Stack {
         self.storage.shorten(radius);
     }
 
-    /// One heavy-ball step of every row: `v <- momentum · v + g`, `w <- w − rates[i] · v`.
+    /// One step of every row with momentum: `v <- momentum · v + g`, `w <- w − rates[i] · v`, or Nesterov's,
+    /// `w <- w − rates[i] · (g + momentum · v)`.
+    ///
+    /// # Source
+    /// Of Nesterov's: as [`Sgd`](crate::Sgd).
     ///
     /// # Errors
     /// [`EngineError::StackShape`] or [`EngineError::RowCount`] if the shapes differ, [`EngineError::OtherDevice`] if the
     /// devices do.
-    pub fn heavy_ball_step(
+    pub fn momentum_step(
         &mut self,
-        velocity: &mut Self,
-        gradients: &Self,
-        rates: &[f32],
-        momentum: f32,
-    ) -> Result<(), EngineError> {
-        let rule = MomentumRule {
-            rates,
-            momentum,
-            nesterov: false,
-        };
-        self.momentum_step("heavy_ball_step", velocity, gradients, rule)
-    }
-
-    /// One step of every row with Nesterov momentum: `v <- momentum · v + g`, `w <- w − rates[i] · (g + momentum · v)`.
-    ///
-    /// # Source
-    /// As [`Sgd`](crate::Sgd).
-    ///
-    /// # Errors
-    /// As [`Stack::heavy_ball_step`].
-    pub fn nesterov_step(
-        &mut self,
-        velocity: &mut Self,
-        gradients: &Self,
-        rates: &[f32],
-        momentum: f32,
-    ) -> Result<(), EngineError> {
-        let rule = MomentumRule {
-            rates,
-            momentum,
-            nesterov: true,
-        };
-        self.momentum_step("nesterov_step", velocity, gradients, rule)
-    }
-
-    fn momentum_step(
-        &mut self,
-        verb: &'static str,
         velocity: &mut Self,
         gradients: &Self,
         rule: MomentumRule<'_>,
     ) -> Result<(), EngineError> {
+        let verb = "momentum_step";
         self.expect_same(verb, velocity)?;
         self.expect_same(verb, gradients)?;
         self.expect_per_row(verb, rule.rates.len())?;

@@ -120,6 +120,11 @@ impl Schedule {
     fn formula_mut(&mut self) -> Result<&mut dyn Formula, &dyn OwnSchedule> {
         formula_of!(self)
     }
+
+    /// Counts over which the rate rises to that of its formula; `None` of a schedule of a program's own.
+    pub fn warmup(&self) -> Option<f64> {
+        self.formula().ok().map(|formula| formula.warmup())
+    }
 }
 
 /// How far a row has come; the position a schedule is asked at.

@@ -6,8 +6,8 @@ use meshfold_data::{Augment, Input, Partition};
 use meshfold_engine::burn::tensor::{Tensor, activation};
 use meshfold_engine::{
     Amount, Anchor, Device, DeviceRequest, EngineError, Initial, Layout, Learner, LocalWork,
-    Mixing, Network, NormScope, OwnModel, Parameter, Parameters, Quantiser, Ranks, RowLists,
-    RowWork, Score, Split, Stack, Start, Velocity, uniform,
+    Mixing, MomentumRule, Network, NormScope, OwnModel, Parameter, Parameters, Quantiser, Ranks,
+    RowLists, RowWork, Score, Split, Stack, Start, Velocity, uniform,
 };
 use meshfold_topology::MixingMatrix;
 use std::sync::Arc;
@@ -129,10 +129,13 @@ fn every_verb_over_ranks_has_the_bits_of_one_gpu() {
         found.push(("project", floats(&models)));
         let (mut velocity, gradients) = (stack(device, 9, 5), stack(device, 9, 6));
         let rates = [0.1, 0.0, 0.2, 0.3, 0.1, 0.1, 0.4, 0.0, 0.5];
-        for _ in 0..2 {
-            let stepped = models.heavy_ball_step(&mut velocity, &gradients, &rates, 0.9);
-            stepped.unwrap();
-            let stepped = models.nesterov_step(&mut velocity, &gradients, &rates, 0.5);
+        for (momentum, nesterov) in [(0.9, false), (0.5, true), (0.9, false), (0.5, true)] {
+            let rule = MomentumRule {
+                rates: &rates,
+                momentum,
+                nesterov,
+            };
+            let stepped = models.momentum_step(&mut velocity, &gradients, rule);
             stepped.unwrap();
         }
         found.push(("models of steps", floats(&models)));

@@ -2,7 +2,7 @@
 
 use crate::support::gpu;
 use crate::support::quantising::expect_unbiased_within_the_bound;
-use meshfold_engine::{Device, Layout, Mixing, NormScope, Quantiser, Stack};
+use meshfold_engine::{Device, Layout, Mixing, MomentumRule, NormScope, Quantiser, Stack};
 use meshfold_topology::MixingMatrix;
 use std::sync::Arc;
 
@@ -110,12 +110,16 @@ fn steps_with_momentum_agree() {
         let (mut models, mut velocity) = (stack(device, 4, 5), stack(device, 4, 6));
         let gradients = stack(device, 4, 7);
         for _ in 0..3 {
-            models
-                .heavy_ball_step(&mut velocity, &gradients, &[0.1, 0.0, 0.2, 0.3], 0.9)
-                .unwrap();
-            models
-                .nesterov_step(&mut velocity, &gradients, &[0.2, 0.1, 0.0, 0.3], 0.9)
-                .unwrap();
+            let steps = [([0.1, 0.0, 0.2, 0.3], false), ([0.2, 0.1, 0.0, 0.3], true)];
+            for (rates, nesterov) in steps {
+                let rule = MomentumRule {
+                    rates: &rates,
+                    momentum: 0.9,
+                    nesterov,
+                };
+                let stepped = models.momentum_step(&mut velocity, &gradients, rule);
+                stepped.unwrap();
+            }
         }
         [models.to_host(), velocity.to_host()].concat()
     });

@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use meshfold_engine::{
-    Amount, Anchor, Device, Layout, LocalWork, Mlp, Model, RowWork, Sgd, Stack, Start,
-    TrainedLayers, Velocity,
+    Amount, Anchor, Device, Layout, LocalWork, Mlp, Model, MomentumRule, RowWork, Sgd, Stack,
+    Start, TrainedLayers, Velocity,
 };
 
 const SIZES: [usize; 3] = [23, 8, 16];
@@ -187,12 +187,12 @@ fn a_step_is_that_of_gradients_without_the_other_layers() {
                     }
                 }
                 let gradients = Stack::from_host(&device, &layout, gradients).unwrap();
-                let made = match rule.nesterov {
-                    true => stepped.nesterov_step(&mut velocity, &gradients, &rates, rule.momentum),
-                    false => {
-                        stepped.heavy_ball_step(&mut velocity, &gradients, &rates, rule.momentum)
-                    }
+                let step = MomentumRule {
+                    rates: &rates,
+                    momentum: rule.momentum,
+                    nesterov: rule.nesterov,
                 };
+                let made = stepped.momentum_step(&mut velocity, &gradients, step);
                 made.unwrap();
             }
             let (found, wanted) = (models.to_host(), stepped.to_host());

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use meshfold_engine::{
-    Amount, InverseTime, LearningRate, Per, Restart, Schedule, Sgd, Stack, Velocity,
+    Amount, InverseTime, LearningRate, MomentumRule, Per, Restart, Schedule, Sgd, Stack, Velocity,
 };
 
 const SIZES: [usize; 4] = [23, 8, 3, 16];
@@ -37,9 +37,13 @@ fn trained(calls: &[u32], rule: &Sgd) -> Vec<f32> {
             let rates = learner.rates(&work).unwrap();
             let gradients: Stack = learner.gradients(&stack, &work).unwrap();
             let mut velocity = Stack::zeros(stack.device(), stack.layout(), 4);
-            stack
-                .heavy_ball_step(&mut velocity, &gradients, &rates, 0.0)
-                .unwrap();
+            let rule = MomentumRule {
+                rates: &rates,
+                momentum: 0.0,
+                nesterov: false,
+            };
+            let stepped = stack.momentum_step(&mut velocity, &gradients, rule);
+            stepped.unwrap();
         }
     }
     stack.to_host()

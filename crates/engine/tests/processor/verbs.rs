@@ -2,7 +2,9 @@
 
 use crate::support::cpu;
 use crate::support::quantising::expect_unbiased_within_the_bound;
-use meshfold_engine::{Device, EngineError, Layout, Mixing, NormScope, Quantiser, Stack, uniform};
+use meshfold_engine::{
+    Device, EngineError, Layout, Mixing, MomentumRule, NormScope, Quantiser, Stack, uniform,
+};
 use meshfold_topology::MixingMatrix;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -230,7 +232,12 @@ fn elementwise_verbs_follow_their_formulas() {
     );
     let (w0, v0, g0) = (w.to_host(), v.to_host(), g.to_host());
     let rates = [0.1, 0.0, 2.0];
-    w.heavy_ball_step(&mut v, &g, &rates, 0.9).unwrap();
+    let rule = |nesterov| MomentumRule {
+        rates: &rates,
+        momentum: 0.9,
+        nesterov,
+    };
+    w.momentum_step(&mut v, &g, rule(false)).unwrap();
     for at in 0..rows * width {
         let velocity = 0.9 * v0[at] + g0[at];
         assert!((v.to_host()[at] - velocity).abs() < 1e-6);
@@ -240,7 +247,7 @@ fn elementwise_verbs_follow_their_formulas() {
         stack(&device, &layout, rows, 0),
         stack(&device, &layout, rows, 9),
     );
-    w.nesterov_step(&mut v, &g, &rates, 0.9).unwrap();
+    w.momentum_step(&mut v, &g, rule(true)).unwrap();
     for at in 0..rows * width {
         let velocity = 0.9 * v0[at] + g0[at];
         let along = g0[at] + 0.9 * velocity;

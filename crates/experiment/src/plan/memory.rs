@@ -5,6 +5,7 @@ use std::path::Path;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 mod control_groups;
+pub(crate) mod overlay;
 mod process_limits;
 
 /// The parts of a run that fill memory.

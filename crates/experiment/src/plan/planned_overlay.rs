@@ -16,7 +16,7 @@ use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault_path;
 use crate::files::sha256::{sha256, sha256_of_pairs};
-use crate::plan::overlay_memory;
+use crate::plan::memory;
 use crate::plan::population::Population;
 use crate::plan::ramanujan::RamanujanBound;
 use crate::plan::schedule_summary::ScheduleSummary;
@@ -323,7 +323,7 @@ impl Overlays {
             .check(population.nodes().count)
             .map_err(|error| blame(run, error))?;
         let size = topology.size(population.nodes().count);
-        overlay_memory::check(size, &weights, self.available)
+        memory::overlay::check(size, &weights, self.available)
             .map_err(|fault| run.error(fault, "topology"))?;
         prepare(&mut topology, population).map_err(|error| blame(run, error))?;
         let built = built(&topology, &weights, population, 1).map_err(|error| blame(run, error))?;

@@ -18,10 +18,9 @@ use crate::plan::checks;
 use crate::plan::effort::{self, DeviceSpeed, Effort, Workload};
 use crate::plan::evaluation_checks;
 use crate::plan::failure_checks;
-use crate::plan::held_overlay;
 use crate::plan::local_work;
 use crate::plan::mean_forecast;
-use crate::plan::memory::{Footprint, RankShare};
+use crate::plan::memory::{self, Footprint, RankShare};
 use crate::plan::overlay_checks;
 use crate::plan::placement::{Placement, Placements};
 use crate::plan::planned_clock;
@@ -275,9 +274,9 @@ impl<'a> Planner<'a> {
             piece_bytes: self.data.piece_bytes(config, outline, partition),
             dealt_bytes: dealt_bytes(outline, partition),
             reading_bytes: config.dataset.reading_bytes(outline, self.threads),
-            overlay_bytes: overlay.map_or(0, |planned| held_overlay::held(planned, config)),
-            planning_bytes: overlay.map_or(0, held_overlay::while_planned),
-            page_bytes: overlay.map_or(0, held_overlay::of_the_page),
+            overlay_bytes: overlay.map_or(0, |planned| memory::overlay::held(planned, config)),
+            planning_bytes: overlay.map_or(0, memory::overlay::while_planned),
+            page_bytes: overlay.map_or(0, memory::overlay::of_the_page),
             working_bytes: self.working(config, learning).bytes(),
         }
     }

@@ -37,16 +37,7 @@ fn of_rate(config: &RunConfig, setting: &Setting) -> Option<String> {
 
 /// What of `schedule` lies beyond the count `end`.
 fn beyond(schedule: &Schedule, end: f64) -> Option<String> {
-    let warmup = match schedule {
-        Schedule::Constant(rate) => rate.warmup,
-        Schedule::Step(rate) => rate.warmup,
-        Schedule::Milestones(rate) => rate.warmup,
-        Schedule::Cosine(rate) => rate.warmup,
-        Schedule::InverseTime(rate) => rate.warmup,
-        Schedule::Power(rate) => rate.warmup,
-        Schedule::Harmonic(rate) => rate.warmup,
-        Schedule::Own(_) => return None,
-    };
+    let warmup = schedule.warmup()?;
     if warmup >= end {
         return Some(format!(
             "the learning rate never gets as high as its formula: `warmup` is {warmup}"

@@ -3,6 +3,7 @@
 use super::shared::SharedOverlay;
 use crate::document::quantity_text::{figure, lambda};
 use crate::document::swatch;
+use crate::tables::sortable::sortable;
 use maud::{Markup, html};
 use meshfold_topology::OverlaySummary;
 
@@ -89,31 +90,23 @@ pub(crate) fn table(shared: &[SharedOverlay<'_>]) -> Markup {
         values.any(|value| value.is_some())
     };
     let known: Vec<&Constant> = CONSTANTS.iter().filter(is_known).collect();
-    html! {
-        @if !known.is_empty() {
-            div class="wide" {
-                table class="sortable" {
-                    thead {
-                        tr {
-                            th scope="col" { button type="button" { "overlay" } }
-                            @for constant in &known {
-                                th scope="col" title=(constant.meaning) { button type="button" { (constant.symbol) } }
-                            }
-                        }
-                    }
-                    tbody {
-                        @for (index, name, summary) in &overlays {
-                            tr {
-                                th scope="row" { (swatch(*index)) (name) }
-                                @for constant in &known {
-                                    @let value = (constant.value)(summary);
-                                    td data-sort=[value] { ((constant.text)(value)) }
-                                }
-                            }
-                        }
-                    }
+    let rows = html! {
+        @for (index, name, summary) in &overlays {
+            tr {
+                th scope="row" { (swatch(*index)) (name) }
+                @for constant in &known {
+                    @let value = (constant.value)(summary);
+                    td data-sort=[value] { ((constant.text)(value)) }
                 }
             }
+        }
+    };
+    let headings = known
+        .iter()
+        .map(|constant| (constant.symbol, constant.meaning));
+    html! {
+        @if !known.is_empty() {
+            (sortable("overlay", headings, &rows))
             details class="glossary" {
                 summary { "What the symbols mean" }
                 dl {

@@ -21,8 +21,9 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Reads the runs in `given`, in that order. Each path is the folder of a run or holds such folders; a run that is
-    /// found twice counts once.
+    /// Reads the runs in `given`, in that order. Each path is the folder of a run (`runs/<name>/<id>`), or holds such folders
+    /// (`runs/<name>`), whose runs are taken in the order of their sweep. A run that is found twice counts once. One of which something is
+    /// missing or damaged is left out, and so is a folder that holds no run.
     ///
     /// # Errors
     /// [`ReportError::NoRuns`] if nothing is given. If every run must be left out, [`NotARun`](meshfold_experiment::results::ResultsError::NotARun) of the first path

@@ -122,11 +122,10 @@ pub(crate) fn section(groups: &[Group<'_>]) -> Option<Section> {
     };
     let lead = "Messages of b bits a parameter cost less to a target if b is below 32/ϱ − 64/d (Wang et al., DFedRW, \
                 Proposition 1): ϱ says how many times the rounds are that they need.";
-    Some(Section {
-        id: "quantised",
-        heading: "Quantised and in full",
-        lead: lead.to_owned(),
+    Some(Section::of_text(
+        "quantised",
+        "Quantised and in full",
+        lead,
         body,
-        charts: Vec::new(),
-    })
+    ))
 }

@@ -3,6 +3,7 @@
 use crate::document::quantity_text::{bytes, figure, mean, percent, range, seconds};
 use crate::document::swatch;
 use crate::runs::group::{Group, Reaching};
+use crate::tables::sortable::sortable;
 use maud::{Markup, html};
 
 /// A figure of a group.
@@ -24,31 +25,21 @@ pub(crate) fn table(groups: &[Group<'_>]) -> Markup {
         .into_iter()
         .filter(|column| groups.iter().any(|group| (column.figure)(group).is_some()))
         .collect();
-    html! {
-        div class="wide" {
-            table class="sortable" {
-                thead {
-                    tr {
-                        th scope="col" { button type="button" { "run" } }
-                        @for column in &columns {
-                            th scope="col" title=(column.meaning) { button type="button" { (column.heading) } }
-                        }
-                    }
+    let rows = html! {
+        @for (index, group) in groups.iter().enumerate() {
+            tr data-group=(index) {
+                th scope="row" {
+                    (swatch(index)) (group.label)
+                    @if group.runs.len() > 1 { " " small { (group.seeds()) } }
                 }
-                tbody {
-                    @for (index, group) in groups.iter().enumerate() {
-                        tr data-group=(index) {
-                            th scope="row" {
-                                (swatch(index)) (group.label)
-                                @if group.runs.len() > 1 { " " small { (group.seeds()) } }
-                            }
-                            @for column in &columns { td data-sort=[(column.figure)(group)] { ((column.text)(group)) } }
-                        }
-                    }
-                }
+                @for column in &columns { td data-sort=[(column.figure)(group)] { ((column.text)(group)) } }
             }
         }
-    }
+    };
+    let headings = columns
+        .iter()
+        .map(|column| (column.heading.as_str(), column.meaning.as_str()));
+    sortable("run", headings, &rows)
 }
 
 fn columns<'a>(groups: &[Group<'_>]) -> Vec<Column<'a>> {

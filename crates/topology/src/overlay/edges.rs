@@ -31,6 +31,14 @@ impl Overlay {
         })
     }
 
+    /// Who sends to whom, as `(from, to)`: the [edges](Overlay::edges) in their order, each of an undirected overlay as `(a, b)` and then
+    /// `(b, a)`.
+    pub fn arcs(&self) -> impl Iterator<Item = (u32, u32)> {
+        let is_mutual = !self.is_directed();
+        let both = move |(a, b)| [Some((a, b)), is_mutual.then_some((b, a))];
+        self.edges().flat_map(both).flatten()
+    }
+
     /// The edges at some places of [`Overlay::edges`], ascending.
     ///
     /// # Panics

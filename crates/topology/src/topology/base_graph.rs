@@ -157,11 +157,11 @@ impl Schedule for BaseGraph {
     /// [`TopologyError::Setting`].
     fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
         match self.degree {
-            0 => Err(TopologyError::Setting {
-                setting: "base_graph.degree".to_owned(),
-                found: "0".to_owned(),
-                needed: "at least one neighbour".to_owned(),
-            }),
+            0 => Err(TopologyError::setting(
+                "base_graph.degree",
+                0,
+                "at least one neighbour",
+            )),
             _ => Ok(()),
         }
     }

@@ -68,11 +68,11 @@ impl Matcha {
     fn matchings(&self, overlay: &Overlay) -> Result<Matchings, TopologyError> {
         let (nodes, edges) = (overlay.nodes(), overlay.edge_count());
         if nodes > NODES || edges > EDGES {
-            return Err(TopologyError::Setting {
-                setting: "matcha.of".to_owned(),
-                found: format!("{nodes} nodes and {edges} edges"),
-                needed: format!("at most {NODES} nodes and {EDGES} edges"),
-            });
+            return Err(TopologyError::setting(
+                "matcha.of",
+                format!("{nodes} nodes and {edges} edges"),
+                format!("at most {NODES} nodes and {EDGES} edges"),
+            ));
         }
         Matchings::of(overlay, self.budget)
     }
@@ -122,10 +122,7 @@ impl OverlaySpec for Matcha {
     fn prepare(&mut self, nodes: Nodes<'_>, rng: &mut ChaCha8Rng) -> Result<(), TopologyError> {
         self.check(nodes.count)?;
         let overlay = self.of.build(nodes, rng);
-        let overlay = overlay.map_err(|source| TopologyError::Within {
-            setting: "matcha.of".to_owned(),
-            source: Box::new(source),
-        })?;
+        let overlay = overlay.map_err(TopologyError::within("matcha.of"))?;
         self.prepared = Some(Arc::new(self.matchings(&overlay)?));
         Ok(())
     }
@@ -149,11 +146,8 @@ impl Schedule for Matcha {
     fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
         check_fixed(&self.of, "matcha.of".to_owned())?;
         if self.of.is_directed() {
-            return Err(TopologyError::Setting {
-                setting: "matcha.of".to_owned(),
-                found: self.of.label(),
-                needed: "an overlay in which whoever sends to a node hears it as well".to_owned(),
-            });
+            let needed = "an overlay in which whoever sends to a node hears it as well";
+            return Err(TopologyError::setting("matcha.of", self.of.label(), needed));
         }
         check_share(self.budget, "matcha.budget")
     }

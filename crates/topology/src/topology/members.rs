@@ -53,11 +53,11 @@ impl Members {
             },
             _ => return Ok(()),
         };
-        Err(TopologyError::Setting {
-            setting: format!("{setting}.{below}"),
+        Err(TopologyError::setting(
+            format!("{setting}.{below}"),
             found,
             needed,
-        })
+        ))
     }
 
     /// How many of `nodes` nodes they are.
@@ -168,11 +168,11 @@ fn wrong_list(list: &[u32], nodes: usize) -> Option<(String, String)> {
 /// [`TopologyError::Setting`] if `of`, at `setting`, itself changes over time.
 pub(super) fn check_fixed(of: &Topology, setting: String) -> Result<(), TopologyError> {
     match of.varies() {
-        true => Err(TopologyError::Setting {
+        true => Err(TopologyError::setting(
             setting,
-            found: of.label(),
-            needed: "an overlay that does not itself change over time".to_owned(),
-        }),
+            of.label(),
+            "an overlay that does not itself change over time",
+        )),
         false => Ok(()),
     }
 }

@@ -86,11 +86,8 @@ impl Schedule for Periodic {
     /// [`TopologyError::Setting`].
     fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
         if self.list.is_empty() {
-            return Err(TopologyError::Setting {
-                setting: "periodic".to_owned(),
-                found: "none".to_owned(),
-                needed: "at least one overlay".to_owned(),
-            });
+            let needed = "at least one overlay";
+            return Err(TopologyError::setting("periodic", "none", needed));
         }
         let mut list = self.list.iter().enumerate();
         list.try_for_each(|(index, of)| check_fixed(of, format!("periodic.{index}")))
@@ -107,18 +104,11 @@ impl Schedule for Periodic {
             Topology::Edges(edges) => edges.build(nodes, rng),
             of => of.build(nodes, rng),
         };
-        let overlay = overlay.map_err(|source| within(index, source))?;
+        let overlay = overlay.map_err(TopologyError::within(format!("periodic.{index}")))?;
         Ok(Snapshot {
             members: have_edges(&overlay),
             overlay,
             outside: self.outside,
         })
-    }
-}
-
-fn within(index: usize, source: TopologyError) -> TopologyError {
-    TopologyError::Within {
-        setting: format!("periodic.{index}"),
-        source: Box::new(source),
     }
 }

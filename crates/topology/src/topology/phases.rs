@@ -105,26 +105,21 @@ impl Schedule for Phases {
     /// # Errors
     /// [`TopologyError::Setting`].
     fn check(&self, nodes: usize) -> Result<(), TopologyError> {
-        let wrong = |setting: String, found: &str, needed: &str| {
-            Err(TopologyError::Setting {
-                setting,
-                found: found.to_owned(),
-                needed: needed.to_owned(),
-            })
-        };
         if self.list.is_empty() {
-            return wrong("phases".to_owned(), "none", "at least one phase");
+            let needed = "at least one phase";
+            return Err(TopologyError::setting("phases", "none", needed));
         }
         for (index, phase) in self.list.iter().enumerate() {
             let last = index + 1 == self.list.len();
             match phase.rounds {
                 Some(0) => {
                     let setting = format!("phases.{index}.rounds");
-                    return wrong(setting, "0", "at least one round");
+                    return Err(TopologyError::setting(setting, 0, "at least one round"));
                 }
                 None if !last => {
                     let needed = "`rounds`, which only the last phase may leave out";
-                    return wrong(format!("phases.{index}"), "no end", needed);
+                    let setting = format!("phases.{index}");
+                    return Err(TopologyError::setting(setting, "no end", needed));
                 }
                 _ => {}
             }
@@ -150,10 +145,8 @@ impl Schedule for Phases {
             }),
             (members, of) => members.build(of, nodes, rng),
         };
-        let (overlay, members) = built.map_err(|source| TopologyError::Within {
-            setting: format!("phases.{index}.of"),
-            source: Box::new(source),
-        })?;
+        let of = format!("phases.{index}.of");
+        let (overlay, members) = built.map_err(TopologyError::within(of))?;
         Ok(Snapshot {
             overlay,
             members,

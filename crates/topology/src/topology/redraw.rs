@@ -1,7 +1,7 @@
 //! A fresh overlay every so many rounds.
 
 use super::members::check_fixed;
-use super::overlay_spec::{Contents, OverlaySpec, SlowPart, usual};
+use super::overlay_spec::{Contents, OverlaySpec, usual};
 use super::schedule::{Schedule, Survey, Turns, usual_schedule};
 use super::size::OverlaySize;
 use super::{Members, Outside, Snapshot, Topology};
@@ -35,7 +35,7 @@ fn each_round() -> usize {
 }
 
 impl OverlaySpec for Redraw {
-    usual!(changing, ready);
+    usual!(changing, as_its_parts, ready);
 
     /// `redraw`, what is drawn, and what is not the default.
     fn label(&self) -> String {
@@ -55,24 +55,14 @@ impl OverlaySpec for Redraw {
         self.nodes.size(&self.of, nodes)
     }
 
-    fn is_directed(&self) -> bool {
-        self.of.is_directed()
-    }
-
-    fn reads_labels(&self) -> bool {
-        self.of.reads_labels()
-    }
-
-    fn slow_part(&self, nodes: Nodes<'_>) -> Option<SlowPart> {
-        self.of.slow_part(nodes)
-    }
-
-    fn prescribes_weights(&self) -> bool {
-        self.of.prescribes_weights()
-    }
-
     fn contents(&mut self) -> Contents<'_> {
         Contents::Topologies(vec![("redraw.of".to_owned(), &mut *self.of)])
+    }
+}
+
+impl Redraw {
+    fn parts(&self) -> impl Iterator<Item = &Topology> {
+        std::iter::once(&*self.of)
     }
 }
 
@@ -100,11 +90,8 @@ impl Schedule for Redraw {
     /// [`TopologyError::Setting`].
     fn check(&self, nodes: usize) -> Result<(), TopologyError> {
         if self.every == 0 {
-            return Err(TopologyError::Setting {
-                setting: "redraw.every".to_owned(),
-                found: "0".to_owned(),
-                needed: "at least one round".to_owned(),
-            });
+            let needed = "at least one round";
+            return Err(TopologyError::setting("redraw.every", 0, needed));
         }
         self.nodes.check(nodes, "redraw.nodes")?;
         check_fixed(&self.of, "redraw.of".to_owned())
@@ -118,10 +105,7 @@ impl Schedule for Redraw {
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
         let built = self.nodes.build(&self.of, nodes, rng);
-        let (overlay, members) = built.map_err(|source| TopologyError::Within {
-            setting: "redraw.of".to_owned(),
-            source: Box::new(source),
-        })?;
+        let (overlay, members) = built.map_err(TopologyError::within("redraw.of"))?;
         Ok(Snapshot {
             overlay,
             members,

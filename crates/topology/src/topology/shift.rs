@@ -30,10 +30,10 @@ pub(super) fn heard(nodes: usize) -> f64 {
 pub(super) fn check_share(share: f64, setting: &str) -> Result<(), TopologyError> {
     match share > 0.0 && share <= 1.0 {
         true => Ok(()),
-        false => Err(TopologyError::Setting {
-            setting: setting.to_owned(),
-            found: share.to_string(),
-            needed: "a share above 0 and up to 1".to_owned(),
-        }),
+        false => Err(TopologyError::setting(
+            setting,
+            share,
+            "a share above 0 and up to 1",
+        )),
     }
 }

@@ -31,11 +31,11 @@ impl Projection {
         if self.radius > 0.0 && self.radius.is_finite() {
             return Ok(());
         }
-        Err(AlgorithmError::Setting {
-            key: "projection.radius",
-            found: self.radius.to_string(),
-            needed: "it must be positive and finite",
-        })
+        Err(AlgorithmError::setting(
+            "projection.radius",
+            self.radius,
+            "it must be positive and finite",
+        ))
     }
 
     /// Projects the rows `trained` of `models`; the others do not move.

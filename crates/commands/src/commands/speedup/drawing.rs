@@ -1,6 +1,6 @@
 //! Fig. 2 of P-FedAvg: the speed-up over one quantity, with a curve for each value of the others.
 
-use meshfold_figure::{Axis, Curve, Figure, Legend, Panel, Point, Scale, Size, Unit};
+use meshfold_figure::{Axis, Curve, Figure, Legend, Panel, Point, Size, Unit};
 
 use super::{Speedup, SpeedupArguments};
 use crate::commands::figure::{Out, write};
@@ -92,14 +92,6 @@ fn figure(over: &Quantity, by: &[Quantity], found: &[Speedup]) -> Figure {
             points,
         }
     });
-    let axis = |title: &str, unit| Axis {
-        title: title.to_owned(),
-        unit,
-        scale: Scale::Linear,
-        limits: None,
-        names: Vec::new(),
-        values: Vec::new(),
-    };
     let unit = match over.option {
         "--step-delay" => Unit::Of("s"),
         _ => Unit::Number,
@@ -107,8 +99,8 @@ fn figure(over: &Quantity, by: &[Quantity], found: &[Speedup]) -> Figure {
     Figure {
         size: Size::millimetres(WIDTH, 0.72 * WIDTH),
         font_size: 8.0,
-        x: axis(over.title, unit),
-        y: axis("Speed-up", Unit::Number),
+        x: Axis::linear(over.title, unit),
+        y: Axis::linear("Speed-up", Unit::Number),
         legend,
         panels: vec![Panel::whole(curves.collect())],
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::fault::{Flaw, TableFault};
 use super::missing::CsvMissing;
 use super::numbers::Number;
-use crate::datasets::own_tables::Words;
+use crate::datasets::words::Words;
 use crate::files::excerpt::listed;
 
 /// The most words of a column.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::datasets::own_tables::ValueRange;
+use crate::datasets::standard::ValueRange;
 
 /// What an empty cell of a feature becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

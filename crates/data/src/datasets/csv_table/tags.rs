@@ -10,7 +10,8 @@ use super::fault::{Flaw, TableFault};
 use super::numbers::number;
 use super::records::{Records, text};
 use super::{CsvTable, MOST_CLASSES};
-use crate::datasets::own_tables::{MOST_NUMBERS, Words};
+use crate::datasets::own_tables::MOST_NUMBERS;
+use crate::datasets::words::Words;
 use crate::files::excerpt::excerpt;
 
 /// What the tables hold besides their numbers.

@@ -1,6 +1,6 @@
 //! Labels and owners in arrays: whole numbers, or texts that are numbered in their order.
 
-use crate::datasets::own_tables::{Numbered, Words};
+use crate::datasets::words::{Numbered, Words};
 use crate::files::fault::Fault;
 use crate::formats::npy::NpyArray;
 use crate::formats::zip_member::ZipMember;

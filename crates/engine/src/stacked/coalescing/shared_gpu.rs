@@ -1,7 +1,8 @@
 //! A GPU and the runs that share it.
 
 use super::launch_coalescer::LaunchCoalescer;
-use crate::device::request::{DeviceRequest, THREAD_STACK};
+use crate::cpu::THREAD_STACK;
+use crate::device::request::DeviceRequest;
 use crate::error::EngineError;
 use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stacked::device::gpu::Gpu;

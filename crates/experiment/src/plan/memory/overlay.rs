@@ -1,16 +1,51 @@
-//! Estimates the memory of a planned overlay, its weights and its messages, while they are planned, run and shown.
+//! Estimates the memory of an overlay, its weights and its messages, and checks that it fits what is left before it is built.
 
 use meshfold_algorithms::{OverlayUse, Policy};
+use meshfold_topology::{OverlaySize, Topology, Weights};
 
+use crate::config::error::ConfigError;
+use crate::config::fault::ConfigFault;
 use crate::config::run_config::RunConfig;
 use crate::plan::planned_overlay::PlannedOverlay;
 
+/// Fewer bytes are there wherever the program runs.
+const LITTLE: u64 = 16 << 20;
 /// Bytes of an arc of an overlay.
 const ARC: u64 = 4;
 /// Bytes of a weight: eight, and four for its column; then four of each on the device.
 const WEIGHT: u64 = 12 + 8;
 /// Bytes of a message that is counted by itself, in a list that grows.
 const MESSAGE: u64 = 2 * 16;
+
+/// Checks that an overlay of `nodes` nodes can be built in the memory that is left, before any of it is built.
+///
+/// # Errors
+/// [`ConfigFault::OverlayMemory`], with what is needed and what is left.
+pub fn check_overlay_memory(
+    topology: &Topology,
+    weights: &Weights,
+    nodes: usize,
+) -> Result<(), ConfigError> {
+    let size = topology.size(nodes);
+    check(size, weights, super::available()).map_err(ConfigFault::nowhere)
+}
+
+/// Checks that an overlay of this size can be built with `available` bytes.
+///
+/// # Errors
+/// [`ConfigFault::OverlayMemory`].
+pub(crate) fn check(
+    size: OverlaySize,
+    weights: &Weights,
+    available: Option<u64>,
+) -> Result<(), ConfigFault> {
+    let needed = size.building_bytes(weights);
+    match available.filter(|available| needed > LITTLE.max(*available)) {
+        Some(available) => Err(ConfigFault::overlay_memory(size, needed, available)),
+        None => Ok(()),
+    }
+}
+
 /// Estimate in bytes of the most memory that building the overlay and computing its figures took.
 pub(crate) fn while_planned(planned: &PlannedOverlay) -> u64 {
     let size = planned.topology.size(planned.overlay.nodes());
