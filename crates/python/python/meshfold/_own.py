@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, get_origin, get_type_hints
 
-from meshfold import _digests, _key_types, _unread, _unseeded, _unsent
+from meshfold import _digests, _key_types, _torch_draws, _unread, _unseeded, _unsent
 from meshfold._errors import MeshfoldWarning
 from meshfold._libraries import is_library_file
 
@@ -418,7 +418,8 @@ def start(method: Method, models: Stack, about: Start) -> object:
     """Calls the `start` of `method`, with `about` if it takes a second argument."""
     begin: Callable[..., object] = method.start
     importlib.import_module("meshfold._shared").watch(method)
-    with faults_told(about):
+    # It may make modules of PyTorch.
+    with _torch_draws.alone(), faults_told(about):
         return begin(models, about) if _takes_more_than(begin, 1) else begin(models)
 
 
