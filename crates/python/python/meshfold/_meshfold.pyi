@@ -614,7 +614,8 @@ class Round:
             from_: `"server"`, which sends one message to each client in `to`. In both cases the clients are a list, `[K]`, or all that take
                 part if there is none.
             models: whether `stack`, `[N, P]`, has the models that clients send, which `evaluate: {membership: {models: sent}}` attacks as they
-                are at the first such call of the round. The stack of the clients' models itself always has.
+                are at the first such call of the round. The stack of the clients' models itself always has. A message that holds models and more is
+                counted by its `bytes`; `round.send(models, edges=[])` before it shows the models and counts nothing.
 
         Raises:
             ValueError: if both `stack` and `bytes` are given, or `edges` beside `to` or `from_`; if there is not one number for each client or
