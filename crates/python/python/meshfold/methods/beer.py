@@ -5,9 +5,11 @@ from __future__ import annotations
 import meshfold as mf
 from meshfold.methods._compression import CompressedGossip, message_bytes
 from meshfold.methods._departures import BeginsAnew
+from meshfold.methods._help import with_keys_of
 from meshfold.methods._same_overlay import KeepsCopies
 
 
+@with_keys_of(CompressedGossip, "Keys of compression")
 class Beer(CompressedGossip, KeepsCopies, BeginsAnew, mf.Method):
     """BEER. H and G are what neighbours know of the models X and of the trackers V of each other, 0 at first; V begins as the gradient.
 
