@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, get_origin, get_type_hints
 
-from meshfold import _digests, _key_types, _shared_modules, _torch_draws, _unread, _unseeded, _unsent
+from meshfold import _digests, _key_types, _remedies, _shared_modules, _torch_draws, _unread, _unseeded, _unsent
 from meshfold._errors import MeshfoldWarning
 from meshfold._libraries import is_library_file
 
@@ -420,7 +420,7 @@ def start(method: Method, models: Stack, about: Start) -> object:
     begin: Callable[..., object] = method.start
     importlib.import_module("meshfold._shared").watch(method)
     # It may make modules of PyTorch.
-    with _torch_draws.alone(), faults_told(about):
+    with _torch_draws.alone(), faults_told(about), _remedies.told():
         return begin(models, about) if _takes_more_than(begin, 1) else begin(models)
 
 
