@@ -708,3 +708,88 @@ def test_rows_of_walkers_see_the_examples_of_the_clients_that_they_visit(experim
 
     log = act(experiment, walk, rounds=2)
     assert log[-1]["local_steps"] == 8
+
+
+@pytest.mark.parametrize("start", ["independent", "same"])
+def test_several_models_of_each_client_are_rows_of_one_stack(experiment: Experiment, start: str) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        same = np.asarray(models.gather(np.repeat(np.arange(3), 10))).reshape(3, 10, -1)
+        own = np.asarray(models.gather(np.tile(np.arange(10), 3))).reshape(3, 10, -1)
+        assert (same == same[:, :1]).all() and (own == own[:1]).all()
+        assert len(np.unique(same[:, 0], axis=0)) == (3 if start == "independent" else 1)
+        assert len(np.unique(own[0], axis=0)) == (10 if start == "independent" else 1)
+
+    act(experiment, look, start=start)
+
+
+def test_models_of_one_client_take_steps_on_one_batch(experiment: Experiment) -> None:
+    clients = np.tile(np.arange(10), 3)
+
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        drawn = round.batch(clients=clients).indices
+        assert not (drawn[:10] == drawn[10:20]).all()
+        every = models.gather(np.repeat(np.arange(3), 10))
+        batch = round.batch()
+        for model in range(3):
+            rows = np.arange(10) + 10 * model
+            some = every.gather(rows)
+            gradients, _ = round.gradients(some, batch=batch, aside=True)
+            expected = some.copy().add_scaled(gradients, -np.asarray(batch.learning_rates))
+            round.train(some, batch=batch)
+            np.testing.assert_allclose(some.numpy(), expected.numpy(), atol=1e-6)
+            every.scatter(rows, some)
+        assert (np.asarray(batch.learning_rates) / round.learning_rates == 2).all()
+
+    keys = {"learning_rate": {"step": {"initial": 0.5, "factor": 0.5, "every": 1, "per": "step"}}}
+    log = act(experiment, look, start="independent", keys=keys)
+    assert log[-1]["local_steps"] == 30 and log[-1]["examples_seen"] == 200
+
+
+def test_rates_by_steps_follow_batches_and_not_counts(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        rates = [round.learning_rates[0]]
+        round.count(steps=3)
+        rates.append(round.learning_rates[0])
+        round.batch()
+        rates.append(round.learning_rates[0])
+        round.train(models, steps=2)
+        rates.append(round.learning_rates[0])
+        assert rates == [0.5, 0.5, 0.25, 0.0625]
+
+    act(experiment, look, keys={"learning_rate": {"step": {"initial": 0.5, "factor": 0.5, "every": 1, "per": "step"}}})
+
+
+def test_features_are_made_anew_and_shards_may_be_gone_through_in_parts(experiment: Experiment) -> None:
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        batch = round.examples()
+        assert batch.features is not batch.features and not np.shares_memory(batch.features, batch.features)
+        indices = batch.indices
+        assert (indices == -1).any()
+        parts = [round.outputs(models, round.examples(indices[:, first : first + 30])) for first in range(0, indices.shape[1], 30)]
+        np.testing.assert_allclose(np.concatenate(parts, axis=1), round.outputs(models, batch), atol=1e-5)
+
+    act(experiment, look, partition={"dirichlet": {"clients": 10, "alpha": 0.5}})
+
+
+@pytest.mark.parametrize("on_a_batch", [False, True])
+def test_the_norm_that_is_limited_is_that_of_the_loss_alone(experiment: Experiment, on_a_batch: bool) -> None:
+    def moved(models: mf.Stack, round: mf.Round, **more: Any) -> NDArray[np.float64]:
+        after = models.copy()
+        if on_a_batch:
+            more["batch"] = round.batch()
+        else:
+            more["steps"] = 1
+        round.train(after, **more)
+        return np.asarray((np.asarray(models, float) - np.asarray(after)) / 0.1)
+
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        far, large = models.zeros_like(), models.zeros_like()
+        far.set(np.asarray(models) - 2)
+        large.set(np.full(models.shape, 3.0, np.float32))
+        decay = 0.5 * np.asarray(models, float)
+        for more, expected in (({}, 0), ({"correction": large}, 3), ({"anchor": far, "mu": 1.0}, 2)):
+            rest = moved(models, round, **more) - decay - expected
+            np.testing.assert_allclose(rest, 0, atol=0.011)
+            assert np.linalg.norm(rest, axis=1).max() < 0.015
+
+    act(experiment, look, keys={"clip_norm": 0.01, "weight_decay": 0.5, "learning_rate": 0.1})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -81,6 +82,28 @@ def test_the_page_on_published_methods_runs_and_names_all(capsys: pytest.Capture
     assert len(accuracies) == 6 and all(going_on > waiting for waiting, going_on in zip(accuracies[:3], accuracies[3:], strict=True))
     table = re.findall(r"^\| \d+ \| ([\d.]+) % \| ([\d.]+) % \|$", page.read_text(), re.MULTILINE)
     np.testing.assert_allclose(np.array(table, float).T.ravel(), accuracies, atol=1)
+
+
+def test_the_page_on_published_methods_has_the_defaults_of_shared_keys() -> None:
+    page = (DOCS / "published.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^ *\| `(\w+)` \| ([^|]*) \| [^|]* \|$", page, re.MULTILINE)
+    found = {key: default.strip("`") for key, default in rows if key in {*_own.keys_of(mf.methods.Swift), *_own.keys_of(mf.methods.Beer)}}
+    of_time = {key: getattr(mf.methods.AdPsgd, key) for key in _own.keys_of(mf.methods.AdPsgd)}
+    expected = {key: "none" if default is None else str(default) for key, default in of_time.items()}
+    expected |= {"compression": "top_k`; `qsgd` in `lead", "keep": "0.1", "bits": "4", "gamma": "by the method: below"}
+    assert found == expected
+    assert (mf.methods.Beer.compression, mf.methods.Lead.compression) == ("top_k", "qsgd")
+    assert (mf.methods.Beer.keep, mf.methods.Lead.keep, mf.methods.SparseSharing.keep) == (0.1,) * 3
+    assert (mf.methods.Beer.bits, mf.methods.Lead.bits, mf.methods.Lead.gamma) == (4, 4, 1.0)
+
+
+def test_the_help_of_published_methods_has_all_their_keys() -> None:
+    classes = [kind for name in mf.methods.__all__ if isinstance(kind := getattr(mf.methods, name), type) and issubclass(kind, mf.Method)]
+    for kind in classes:
+        told = set(re.findall(r"^ +(\w+)(?: = .*?)?:", inspect.getdoc(kind) or "", re.MULTILINE))
+        assert set(_own.keys_of(kind)) <= told, kind.name
+    assert "    seconds_per_step = 1.0: the simulated seconds" in (mf.methods.AdPsgd.__doc__ or "")
+    assert "    compression = 'qsgd': " in (mf.methods.Lead.__doc__ or "")
 
 
 def test_the_page_on_personal_models_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:

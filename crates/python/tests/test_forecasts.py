@@ -94,10 +94,32 @@ def test_a_plan_follows_the_keys(experiment: Experiment, name: str, keys: dict[s
     assert done == pytest.approx(planned, rel=TOLERANCES.get(name, 1e-9))
 
 
-def test_the_page_says_what_plans_do_not_tell() -> None:
+def section() -> str:
+    """What docs/published.md says of plans."""
     page = (Path(__file__).parents[3] / "docs" / "published.md").read_text(encoding="utf-8")
-    section = page[page.index("## What a plan expects") : page.index("## Attacks")]
-    assert all(f"`{name}`" in section for name in UNTOLD)
+    return page[page.index("## What a plan expects") : page.index("## Attacks")]
+
+
+def test_the_page_says_what_plans_do_not_tell() -> None:
+    assert all(f"`{name}`" in section() for name in UNTOLD)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "planned", "share"),
+    [
+        ("beer", "bytes_total", "bytes_per_round", 0.5),
+        ("push_pull", "bytes_total", "bytes_per_round", 0.5),
+        ("dsgt_hb", "local_steps", "local_steps_per_round", 2),
+    ],
+)
+def test_the_first_round_of_some_methods_is_another_as_the_page_says(experiment: Experiment, name: str, column: str, planned: str, share: float) -> None:
+    own = {"name": name, "batch_size": 20, "learning_rate": 0.01, "local": {"steps": 1}}
+    base = {**experiment, "algorithm": {"own": own}, "sweep": None, "rounds": 2, "evaluate": {"every": 1}, "topology": "ring"}
+    expected = mf.plan(base).to_polars()[planned].item()
+    (run,) = mf.run(base, progress=False)
+    _, first, both = run.metrics().to_polars()[column].to_list()
+    assert (first, both) == (share * expected, (1 + share) * expected)
+    assert f"`{name}`" in section()
 
 
 class Forecasting(mf.Method):

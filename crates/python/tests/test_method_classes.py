@@ -357,7 +357,10 @@ def test_exchanges_by_arrays_that_nobody_counts_are_told_of(experiment: Experime
 @pytest.mark.parametrize(
     ("line", "instead"),
     [
-        ("np.sin(models)", "`models.set(np.sin(np.asarray(models)))`"),
+        ("np.sin(models)", "`np.exp(np.asarray(models))` is an array, and `models.set(array)` brings one back"),
+        ("np.mean(models)", "`np.asarray(models).mean(axis=0)` is an array, and `models.mean()` a stack of one row"),
+        ("abs(models)", "`abs(np.asarray(models))` is an array"),
+        ("models.sqrt()", "arrays have more functions: `np.asarray(models)`"),
         ("models[0]", "models.gather([0, 1]) is a stack of some of its rows"),
         ("models[0] = 1", "`models.scatter([3], stack)` overwrites rows"),
         ("models ** 2", "`models.set(np.asarray(models) ** 2)`"),
@@ -371,7 +374,7 @@ def test_operations_that_stacks_do_not_have_are_told_with_what_to_write(experime
     exec(f"class Wrong(mf.Method):\n    def round(self, models, round): {line}", {"mf": mf, "np": np, "__name__": __name__})
     with pytest.raises(mf.RunFailed) as raised:
         mf.run({**with_algorithm(experiment, "wrong"), "sweep": None}, progress=False)
-    assert "TypeError: " in str(raised.value) and instead in str(raised.value)
+    assert ("AttributeError: " if "sqrt" in line else "TypeError: ") in str(raised.value) and instead in str(raised.value)
 
 
 def test_a_check_sees_the_keys_of_all_methods(experiment: Experiment) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -315,6 +316,39 @@ def test_modules_of_pytorch_start_from_the_seed_and_may_be_convolutions(experime
     first, second = (records(one(experiment, model=model, seed=seed)) for seed in (1, 2))
     assert first[0]["test_loss"] != second[0]["test_loss"]
     assert first[-1]["train_loss"] < first[1]["train_loss"]
+
+
+class ModuleMaker(mf.Method):
+    """Makes a module in `start`, as methods do that take gradients by PyTorch, and records how far from zero the models begin."""
+
+    def start(self, models: mf.Stack) -> None:
+        from torch import nn
+
+        self._net = nn.Linear(784, 10)
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.record("first", models.norms())
+        round.train(models)
+        round.send(models)
+
+
+def test_modules_start_from_the_same_numbers_beside_other_runs(experiment: Experiment) -> None:
+    needs("torch")
+    from torch import nn
+
+    def slow() -> nn.Module:
+        first = nn.Linear(784, 4)
+        # Meanwhile another run would draw, if it could.
+        time.sleep(0.02)
+        return nn.Sequential(first, nn.Linear(4, 10))
+
+    algorithm = {"own": {"name": "module_maker", "batch_size": 20, "learning_rate": 0.1}}
+    seeds = {"grid": {"seed": [1, 2, 3, 4]}}
+    study = {**experiment, "model": mf.torch_model(slow), "algorithm": algorithm, "rounds": 1, "sweep": seeds}
+    alone, beside = (mf.run(study, progress=False, again=True, at_once=at_once).metrics().to_polars() for at_once in (1, 4))
+    first = alone.filter(alone["round"] == 1)["own.first"].to_list()
+    assert len(set(first)) == 4
+    assert beside.filter(beside["round"] == 1)["own.first"].to_list() == first
 
 
 def test_a_module_that_is_not_wrapped_or_takes_pictures_is_told_what_is_needed(experiment: Experiment) -> None:

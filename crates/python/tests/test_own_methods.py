@@ -641,9 +641,31 @@ class Functional(mf.Method):
         return models.copy()
 
 
+class ListKeeper(mf.Method):
+    """Keeps a list of stacks."""
+
+    def start(self, models: mf.Stack) -> None:
+        self.all = [models.copy(), models.copy()]
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+
+
+class Unready(mf.Method):
+    """Takes the exponential of a stack as it starts."""
+
+    def start(self, models: mf.Stack) -> None:
+        self.all = np.exp(models)
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("list_keeper", "`self.all` is of type list, which no checkpoint can hold: keep one stack with the rows of all of them, such as the k R rows"),
+        ("unready", "does not support ufuncs (__array_ufunc__=None): `np.exp(np.asarray(models))` is an array"),
         ("gambler", "no checkpoint can hold: make a generator in each round, `np.random.default_rng([round.seed, round.number])`"),
         ("functional", "`round` returned a Stack, needed nothing: change `models` in place"),
         ("untidy", "`self.notes` is of type dict, which no checkpoint can hold"),

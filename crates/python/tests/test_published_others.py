@@ -64,6 +64,28 @@ def traffic(run: mf.Run) -> tuple[int, int]:
     return last["messages_total"].item(), last["bytes_total"].item()
 
 
+@pytest.mark.parametrize(
+    ("name", "exchanges", "vectors"),
+    [
+        ("k_gt", 3, 6),
+        ("momentum_tracking", 3, 6),
+        ("beer", 3, 5),
+        ("gt_hsgd", 6, 6),
+        ("dsgt_hb", 6, 6),
+        ("push_pull", 5, 5),
+    ],
+)
+def test_vectors_that_are_there_at_once_travel_in_one_message(name: str, exchanges: int, vectors: int) -> None:
+    keys = {"compression": "none"} if name == "beer" else {}
+    whole = {**experiment(name, local={"steps": 1}, **keys), "rounds": 3}
+    whole["network"] = {"links": {"fixed": {"bytes_per_second": 1e9, "latency_seconds": 1.0}}}
+    (run,) = mf.run(whole, progress=False)
+    parameters = unpacked(run.models()).shape[1:]
+    links = 2 * CLIENTS
+    assert traffic(run) == (exchanges * links, vectors * links * 4 * int(np.prod(parameters)))
+    assert run.metrics().to_polars()["simulated_seconds"][-1] == pytest.approx(exchanges, rel=1e-3)
+
+
 def test_ditto() -> None:
     shared = first_models()
 

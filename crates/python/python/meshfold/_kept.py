@@ -54,6 +54,12 @@ def _remedy(name: str, value: Any) -> str:
     """What to do about an attribute that no checkpoint can hold."""
     if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
         return "make a generator in each round, `np.random.default_rng([round.seed, round.number])`, so that a resumed run draws the same"
+    held = list(value.values()) if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else []
+    if any(isinstance(each, Stack) for each in held):
+        return (
+            "keep one stack with the rows of all of them, such as the k R rows of `models.gather(np.tile(np.arange(R), k))`, whose rows `gather` and "
+            "`scatter` read and write, or an attribute for each stack"
+        )
     return (
         f"keep stacks, numbers and arrays of numbers; or call it `self._{name}` if `start` makes it and no round changes it, as `start` "
         "makes it again in a resumed run"

@@ -338,7 +338,7 @@ class Batch:
     def features(self) -> NDArray[np.float32]:
         """What models are given of each example, `[R, B, D]`, float32: numbers, augmented where images are, or tokens; 0 where there is none.
 
-        Images are row-major, channel by channel. Each call reads them anew.
+        Images are row-major, channel by channel. Each call reads them anew, into an array of its own: read it once.
         """
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -450,7 +450,8 @@ class Round:
             velocity: `v`, `[R, P]`, kept from call to call in a stack of its own; if absent, it starts each call at zero. A step is
                 `v <- momentum v + g`, `w <- w - rate v`, or `w <- w - rate (g + momentum v)` with the key `nesterov`. Steps that are made one by
                 one, as with `batch`, need it for momentum: a stack of the round, or one that `start` makes and that lasts.
-            correction: added to every gradient, `[R, P]`.
+            correction: added to every gradient, `[R, P]`, after `clip_norm` and `weight_decay`: the norm that is limited is that of the gradient
+                of the loss alone, without the correction and without the pull to an `anchor`. Both go into the velocity.
             anchor: models `[R, P]`; `mu * (w - anchor)` is added to every gradient. It needs `mu`.
             mu: the strength of the pull to `anchor`, finite and at least 0; without an `anchor` it is refused.
             steps: local steps of each row, a number for all or one for each, `[R]`, in place of the key `local`, at most 2**31 - 1; a row with 0
@@ -523,7 +524,11 @@ class Round:
 
         It goes by the keys `batch_size` and `draw`. Images are augmented, and dropout leaves out what it leaves out in that step.
         `round.gradients(models, batch=round.batch())` has the bits of `round.gradients(models)`. Rows of clients that do not take part have no
-        examples. Nothing counts before gradients are taken.
+        examples. Nothing counts before gradients are taken, but learning rates that go by steps or epochs are on to those of the step behind the batch,
+        whether or not a step is taken on it.
+
+        Rows that see the examples of one client draw different ones, also with `clients`. For the same ones draw for the clients, and take the steps of
+        one model of each client after the other on this batch.
 
         Args:
             rows: which rows are to have one, true or false, `[R]`. All if absent.
@@ -599,7 +604,8 @@ class Round:
         """Counts local steps that the method makes itself, without `train` and `gradients`: in `local_steps`, in the examples seen and in
         simulated time.
 
-        Nothing moves. Clients that take no part count none, and stragglers are not cut short: see `local_steps`.
+        Nothing moves, nor do learning rates that go by steps or epochs: these follow `train`, `gradients` and `batch`. Clients that take no part count
+        none, and stragglers are not cut short: see `local_steps`.
 
         Args:
             steps: the steps of each client: a whole number for all, or one for each, `[N]`.
@@ -674,7 +680,8 @@ class Round:
             from_: `"server"`, which sends one message to each client in `to`. In both cases the clients are a list, `[K]`, or all that take
                 part if there is none.
             models: whether `stack`, `[N, P]`, has the models that clients send, which `evaluate: {membership: {models: sent}}` attacks as they
-                are at the first such call of the round. The stack of the clients' models itself always has.
+                are at the first such call of the round. The stack of the clients' models itself always has. A message that holds models and more is
+                counted by its `bytes`; `round.send(models, edges=[])` before it shows the models and counts nothing.
             layers: the names of the layers of `stack` that are sent, as `models.by_layer()` has them; all if absent. Such messages are no whole
                 models.
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, get_origin, get_type_hints
 
-from meshfold import _digests, _key_types, _unread, _unseeded, _unsent
+from meshfold import _digests, _key_types, _remedies, _shared_modules, _torch_draws, _unread, _unseeded, _unsent
 from meshfold._errors import MeshfoldWarning
 from meshfold._libraries import is_library_file
 
@@ -281,6 +281,7 @@ def read_keys(cls: type[Method], text: str, common: str) -> str:
     if not _is_published(cls):
         _unread.tell_of(cls, cls.name, given)
         _unseeded.tell_of(cls, cls.name)
+        _shared_modules.tell_of(cls, cls.name)
         if cls.overlay:
             _unsent.tell_of(cls, cls.name)
     _check(method, {**json.loads(common), **keys})
@@ -423,7 +424,8 @@ def start(method: Method, models: Stack, about: Start) -> object:
     """Calls the `start` of `method`, with `about` if it takes a second argument."""
     begin: Callable[..., object] = method.start
     importlib.import_module("meshfold._shared").watch(method)
-    with faults_told(about):
+    # It may make modules of PyTorch.
+    with _torch_draws.alone(), faults_told(about), _remedies.told():
         return begin(models, about) if _takes_more_than(begin, 1) else begin(models)
 
 

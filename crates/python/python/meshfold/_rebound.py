@@ -27,15 +27,12 @@ _NO_VALIDATION = (
 
 def call_round(method: Method, models: Stack, about: Round) -> object:
     """Calls the `round` of `method`, and warns of what it does that is lost, or that other runs see."""
-    with _global_draws.watched(method), faults_told(about):
+    with _global_draws.watched(method), faults_told(about), _remedies.told():
         try:
             returned = _called(method, models, about)
         except ValueError as error:
             if str(error).startswith("examples for validation: 0,"):
                 error.args = (_NO_VALIDATION,)
-            raise
-        except TypeError as error:
-            _remedies.add_to(error)
             raise
     _shared.expect_unchanged(method, about)
     _idle_names.tell_of(method)

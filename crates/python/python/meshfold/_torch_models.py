@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meshfold import _arrays, _digests, _means
+from meshfold import _arrays, _digests, _means, _torch_draws
 from meshfold._meshfold import Part
 from meshfold._models import Fitted, Layout, Numbers, expect_same_start, made
 from meshfold._torch_modes import expect_no_running_statistics, warn_of_training_mode
@@ -116,8 +116,7 @@ class _TorchModel:
         if isinstance(self.module, torch.nn.Module):
             return self.module
         mixed = np.random.SeedSequence([seed, row]).generate_state(1, np.uint64)[0]
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(mixed) & 0x7FFF_FFFF_FFFF_FFFF)
+        with _torch_draws.seeded(int(mixed) & 0x7FFF_FFFF_FFFF_FFFF):
             module = self.module()
         if not isinstance(module, torch.nn.Module):
             raise TypeError(f"torch_model: the function made {type(module).__name__}, needed an nn.Module")

@@ -37,9 +37,9 @@ class Compressed:
     """The keys of a method that compresses its messages, and the operator C of its paper.
 
     Attributes:
-        compression: `top_k` keeps the largest parameters of a row; `qsgd` rounds all at random to a few levels, and divides them by
-            `qsgd_scale`; `none` sends all as they are.
-        keep: the share of the parameters that `top_k` keeps, above 0 and at most 1. It is refused beside another `compression`.
+        compression: `top_k` keeps the largest parameters of a row; `qsgd` rounds all at random to a few levels, and but in `lead` divides them by
+            `1 + min(d / s**2, sqrt(d) / s)` for `d` parameters and `s = 2**(bits - 1) - 1` levels; `none` sends all as they are.
+        keep: the share of the parameters that `top_k` keeps, above 0 and at most 1, rounded down to a number of parameters, at least one. It is refused beside another `compression`.
         bits: bits of a parameter with `qsgd`, with the sign: 2 to 24. They are refused beside another `compression`.
     """
 
@@ -82,7 +82,7 @@ class CompressedGossip(Compressed):
 
     Attributes:
         gamma: the step of the averaging, above 0 and at most 1. The more is left out of messages, the smaller it must be. If absent, it is
-            `usual_gamma`, and with `qsgd` that times `min(1, 5 / qsgd_scale)`.
+            the usual one of the method, and with `qsgd` that times `min(1, 5 / (1 + min(d / s**2, sqrt(d) / s)))`.
     """
 
     usual_gamma: ClassVar[float] = 0.4

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import meshfold as mf
 from meshfold.methods._events import OWN, Asynchronous, Event, Window, links
+from meshfold.methods._help import with_keys_of
 from meshfold.methods._versions import Version
 
 
+@with_keys_of(Asynchronous, "Keys of time")
 class AdPsgd(Asynchronous, mf.Method):
     """AD-PSGD. Client i works without a pause, and others may change its model meanwhile:
 
@@ -17,7 +19,7 @@ class AdPsgd(Asynchronous, mf.Method):
     Each average preserves the mean of all models. It takes two messages, one in each direction at the same time; it happens when both
     have arrived, and i begins its next bout then.
 
-    A round is a window of simulated time; the keys of time are those of all asynchronous methods. `own.staleness` is how often x_i has
+    A round is a window of simulated time; the keys of time stand below. `own.staleness` is how often x_i has
     changed between the reading of y and the update, `own.bouts` how many bouts of local work each client has ended.
 
     # Interpretation

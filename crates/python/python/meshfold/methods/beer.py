@@ -5,21 +5,24 @@ from __future__ import annotations
 import meshfold as mf
 from meshfold.methods._compression import CompressedGossip, message_bytes
 from meshfold.methods._departures import BeginsAnew
+from meshfold.methods._help import with_keys_of
 from meshfold.methods._same_overlay import KeepsCopies
 
 
+@with_keys_of(CompressedGossip, "Keys of compression")
 class Beer(CompressedGossip, KeepsCopies, BeginsAnew, mf.Method):
     """BEER. H and G are what neighbours know of the models X and of the trackers V of each other, 0 at first; V begins as the gradient.
 
         V <- V + gamma (W - I) G + g(X) - g(X before)   # from the second round on
-        G <- G + C(V - G)                               # a message, from the second round on
+        G <- G + C(V - G)                               # from the second round on
         X <- X + gamma (W - I) H - rate V
-        H <- H + C(X - H)                               # a message
+        H <- H + C(X - H)
 
-    C must be a contraction, so `qsgd` is divided by 1 + min(d/s^2, sqrt(d)/s), for d parameters and s = 2^(bits - 1) - 1 levels. A round
-    makes one step, whatever `local` says. The overlay must not change, and links must not fail for a while: a client that begins to listen
-    would lack H and G, and the run ends with an error. Clients may fail: the mean of all V stays that of the gradients. When a client is
-    gone for good, the others begin anew from their models.
+    A message holds both C(V - G) and C(X - H), of which nothing waits for the other; that of the first round has only the second one. C must
+    be a contraction, so `qsgd` is divided by 1 + min(d/s^2, sqrt(d)/s), for d parameters and s = 2^(bits - 1) - 1 levels. A round makes one
+    step, whatever `local` says. The overlay must not change, and links must not fail for a while: a client that begins to listen would lack H
+    and G, and the run ends with an error. Clients may fail: the mean of all V stays that of the gradients. When a client is gone for good,
+    the others begin anew from their models.
 
     # Interpretation
     A client that takes no part keeps X, V and its last gradient. When it is back, it gets what it missed of H and G from its neighbours,
@@ -27,7 +30,7 @@ class Beer(CompressedGossip, KeepsCopies, BeginsAnew, mf.Method):
 
     Source: Zhao et al., NeurIPS 2022 (arXiv 2201.13320), Algorithm 1. The lines stand in another order, so that a round takes one gradient.
 
-    Attributes: those of `CompressedGossip`. `gamma` is .2 if absent; with `qsgd` and few bits it is smaller.
+    `gamma` is .2 if absent; with `qsgd` and few bits it is smaller.
     """
 
     sends_models = False
@@ -60,9 +63,9 @@ class Beer(CompressedGossip, KeepsCopies, BeginsAnew, mf.Method):
         self.average(models, self.known_models, round)
         models.add_scaled(self.tracker, -rates)
         self.tell(models, self.known_models, round)
+        vectors = 2 if round.number > 1 else 1
+        round.send(bytes=vectors * message_bytes(self, models.shape[1]))
 
     def tell(self, stack: mf.Stack, known: mf.Stack, round: mf.Round) -> None:
-        """Sends the compressed difference to what is known."""
-        difference = self.compressed(stack - known, round)
-        round.send(difference)
-        known += difference
+        """Adds the compressed difference to what is known."""
+        known += self.compressed(stack - known, round)

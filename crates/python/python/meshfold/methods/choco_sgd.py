@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import meshfold as mf
 from meshfold.methods._compression import CompressedGossip, message_bytes
+from meshfold.methods._help import with_keys_of
 from meshfold.methods._same_overlay import KeepsCopies
 
 
+@with_keys_of(CompressedGossip, "Keys of compression")
 class ChocoSgd(CompressedGossip, KeepsCopies, mf.Method):
     """CHOCO-SGD. All neighbours of client i keep the same copy c_i of its model, so one stack holds all copies, 0 at first.
 
@@ -25,7 +27,7 @@ class ChocoSgd(CompressedGossip, KeepsCopies, mf.Method):
     Source: Koloskova, Stich and Jaggi, ICML 2019 (arXiv 1902.00340), Algorithm 2; with local steps and momentum, Koloskova et al., ICLR
     2020 (arXiv 1907.09356).
 
-    Attributes: those of `CompressedGossip`. `gamma` is .4 if absent; with `qsgd` and few bits it is smaller.
+    `gamma` is .4 if absent; with `qsgd` and few bits it is smaller.
     """
 
     sends_models = False

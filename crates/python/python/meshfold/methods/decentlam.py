@@ -22,7 +22,8 @@ class DecentLam(Momentum, KeepsLinks, NeedsSymmetry, mf.Method):
 
     Source: Yuan et al., ICCV 2021 (arXiv 2104.11981), Algorithm 2.
 
-    Attributes: `beta`, that of `Momentum`.
+    Attributes:
+        beta: the momentum, at least 0 and below 1. It takes the place of `momentum`.
     """
 
     name = "decentlam"

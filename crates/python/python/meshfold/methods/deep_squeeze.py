@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import meshfold as mf
 from meshfold.methods._compression import CompressedGossip, message_bytes, sending
+from meshfold.methods._help import with_keys_of
 
 
+@with_keys_of(CompressedGossip, "Keys of compression")
 class DeepSqueeze(CompressedGossip, mf.Method):
     """DeepSqueeze. e_i is what messages of client i have left out so far, 0 at first.
 
@@ -19,8 +21,7 @@ class DeepSqueeze(CompressedGossip, mf.Method):
 
     Source: Tang et al., 2019 (arXiv 1907.07346), Algorithm 1.
 
-    Attributes: those of `CompressedGossip`. `gamma` must be smaller than that of CHOCO-SGD: it is .05 if
-    absent; with `qsgd` and few bits it is smaller.
+    `gamma` must be smaller than that of CHOCO-SGD: it is .05 if absent; with `qsgd` and few bits it is smaller.
     """
 
     sends_models = False

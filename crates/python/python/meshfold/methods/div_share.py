@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 import meshfold as mf
 from meshfold.methods._events import Asynchronous, Event, Window
+from meshfold.methods._help import with_keys_of
 from meshfold.methods._versions import Version
 
 
+@with_keys_of(Asynchronous, "Keys of time")
 class DivShare(Asynchronous, mf.Method):
     """DivShare. There is no overlay: drop `topology`. The parameters of each layer are cut at random into K fragments, the same for all
     clients in the whole run. Client i works without a pause; when a bout of local steps has made h_i of x_i:
@@ -22,8 +24,7 @@ class DivShare(Asynchronous, mf.Method):
     What came is the newest of each fragment of each sender since the last average. Messages whose sending has not begun when the next bout
     ends are dropped: clients with slow links send fewer fragments, and no fragment comes first.
 
-    A message has 4 bytes for each parameter of its fragment. A round is a window of simulated time; the keys of time are those of all
-    asynchronous methods. `own.staleness` is how many bouts behind the fragments are that were averaged, `own.bouts` how many bouts of local
+    A message has 4 bytes for each parameter of its fragment. A round is a window of simulated time; the keys of time stand below. `own.staleness` is how many bouts behind the fragments are that were averaged, `own.bouts` how many bouts of local
     work each client has ended.
 
     # Interpretation

@@ -28,7 +28,8 @@ class DsgtHb(Momentum, BeginsAnew, mf.Method):
     Source: Gao et al., 2023, Distributed stochastic gradient tracking with momentum acceleration; Xin and Khan, IEEE Transactions on
     Automatic Control, 2020, for the deterministic method.
 
-    Attributes: `beta`, that of `Momentum`.
+    Attributes:
+        beta: the momentum, at least 0 and below 1. It takes the place of `momentum`.
     """
 
     stacks = 8

@@ -9,9 +9,11 @@ import numpy as np
 import meshfold as mf
 from meshfold.methods._effects import expect_effect
 from meshfold.methods._events import OWN, SECOND, Asynchronous, Event, Letter, Window
+from meshfold.methods._help import with_keys_of
 from meshfold.methods._versions import Version
 
 
+@with_keys_of(Asynchronous, "Keys of time")
 class GossipLearning(Asynchronous, mf.Method):
     """Gossip learning. Client i has a model x_i and the number t_i of local steps that are in it. Once in each period, from a random moment
     on, it sends both to a random neighbour. When (x_r, t_r) comes, it makes a bout of local steps, by `variant`:
@@ -30,8 +32,7 @@ class GossipLearning(Asynchronous, mf.Method):
     and gains a token if it does not. When a model has come and is trained, it sends x_i to k_i/A random neighbours, rounded up or down at
     random, for a token each.
 
-    A message has the size of a model and a count of 8 bytes. A round is a window of simulated time; the keys of time are those of all
-    asynchronous methods. `own.staleness` is how often the model of a sender has changed since it sent what is used, `own.bouts` how many
+    A message has the size of a model and a count of 8 bytes. A round is a window of simulated time; the keys of time stand below. `own.staleness` is how often the model of a sender has changed since it sent what is used, `own.bouts` how many
     bouts of local work each client has ended.
 
     # Interpretation

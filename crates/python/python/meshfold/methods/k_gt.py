@@ -9,6 +9,7 @@ import meshfold as mf
 from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._no_momentum import expect_no_momentum
 from meshfold.methods._rates import inverse
+from meshfold.methods._together import send_with_models
 
 
 class KGt(BeginsAnew, mf.Method):
@@ -19,7 +20,7 @@ class KGt(BeginsAnew, mf.Method):
         c_i <- c_i - z_i + sum_j w_ij z_j
         x_i <- sum_j w_ij (x_j - K rate server_rate z_j)
 
-    A message holds two vectors. K is the number of local steps of the configuration. The sum of all c_i stays 0. `momentum` is refused:
+    A message holds two vectors, x_j - K rate server_rate z_j and z_j. K is the number of local steps of the configuration. The sum of all c_i stays 0. `momentum` is refused:
     with it z_i would be no mean of gradients. When a client is gone for good, the others begin anew from their models.
 
     Source: Liu, Lin, Koloskova and Stich, 2024 (arXiv 2301.01313), Algorithm 1, with c_i = 0 at first.
@@ -50,8 +51,7 @@ class KGt(BeginsAnew, mf.Method):
         round.train(models, correction=self.correction)
         moved -= models
         direction = moved * inverse(lengths)
-        round.send(direction)
-        round.send(models)
+        send_with_models(models, 1, round)
         self.correction -= direction
         self.correction += direction.mix(round.mixing)
         models.add_scaled(moved, 1 - self.server_rate)

@@ -10,11 +10,13 @@ from meshfold.methods._blocks import message_bytes, rounded
 from meshfold.methods._compression import Compressed, sending
 from meshfold.methods._departures import BeginsAnew
 from meshfold.methods._disagreement import disagreement
+from meshfold.methods._help import with_keys_of
 from meshfold.methods._rates import inverse
 from meshfold.methods._same_overlay import KeepsCopies
 from meshfold.methods._symmetry import NeedsSymmetry
 
 
+@with_keys_of(Compressed, "Keys of compression")
 class Lead(Compressed, KeepsCopies, NeedsSymmetry, BeginsAnew, mf.Method):
     """LEAD. H is what neighbours know of each other, D the dual variable; both are 0 at first.
 
@@ -38,7 +40,7 @@ class Lead(Compressed, KeepsCopies, NeedsSymmetry, BeginsAnew, mf.Method):
 
     Source: Liu et al., ICLR 2021 (arXiv 2007.00232), Algorithm 1.
 
-    Attributes, besides those of `Compressed`:
+    Attributes:
         gamma: the step of the dual variable, above 0.
         alpha: how far what is known moves in a round, above 0 and at most 1.
     """

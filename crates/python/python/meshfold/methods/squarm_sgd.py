@@ -6,9 +6,11 @@ import numpy as np
 
 import meshfold as mf
 from meshfold.methods._compression import CompressedGossip, message_bytes, sending
+from meshfold.methods._help import with_keys_of
 from meshfold.methods._same_overlay import KeepsCopies
 
 
+@with_keys_of(CompressedGossip, "Keys of compression")
 class SquarmSgd(CompressedGossip, KeepsCopies, mf.Method):
     """SQuARM-SGD. As in CHOCO-SGD, one stack holds the copies c_i that neighbours keep, 0 at first.
 
@@ -29,7 +31,7 @@ class SquarmSgd(CompressedGossip, KeepsCopies, mf.Method):
 
     Source: Singh, Data, George and Diggavi, IEEE Journal on Selected Areas in Information Theory 2021 (arXiv 2005.07041), Algorithm 1.
 
-    Attributes, besides those of `CompressedGossip`:
+    Attributes:
         threshold: c, at least 0.
         growth: p, at least 0.
     """

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import meshfold as mf
 from meshfold.methods._events import Asynchronous, Event, Window
+from meshfold.methods._help import with_keys_of
 from meshfold.methods._versions import Version
 
 
+@with_keys_of(Asynchronous, "Keys of time")
 class Swift(Asynchronous, mf.Method):
     """SWIFT. Client i works without a pause:
 
@@ -17,7 +19,7 @@ class Swift(Asynchronous, mf.Method):
     With s = 0, clients of the same speed, no latency and one local step this is D-SGD in the form x <- W x - eta g(x). The weights are
     those of the configuration.
 
-    A round is a window of simulated time; the keys of time are those of all asynchronous methods. `own.staleness` is how many bouts
+    A round is a window of simulated time; the keys of time stand below. `own.staleness` is how many bouts
     behind the models are that were averaged, 0 among equals without latency, `own.bouts` how many bouts of local work each client has ended.
 
     # Interpretation
