@@ -30,8 +30,8 @@ def tell_of(kind: type, name: str) -> None:
         places = " and ".join(f"`{place}`" for place in found)
         own = next(iter(found)).rpartition(".")[2]
         warn_user(
-            f"the method `{name}`: {places} {are} of PyTorch outside of it, which all runs of this process share. `functional_call` swaps the parameters of "
-            f"a module while it computes, so that runs that go side by side compute with each other's. Make {them} in `start`, `self._{own} = ...`: each "
+            f"the method `{name}`: {places} {are} of PyTorch outside of it, which all runs of this process share. `functional_call` swaps the "
+            f"parameters of a module while it computes, so that runs that go side by side compute with each other's. Make {them} in `start`, `self._{own} = ...`: each "
             "run then has its own, also one that is resumed"
         )
 

@@ -39,7 +39,8 @@ class Compressed:
     Attributes:
         compression: `top_k` keeps the largest parameters of a row; `qsgd` rounds all at random to a few levels, and but in `lead` divides them by
             `1 + min(d / s**2, sqrt(d) / s)` for `d` parameters and `s = 2**(bits - 1) - 1` levels; `none` sends all as they are.
-        keep: the share of the parameters that `top_k` keeps, above 0 and at most 1, rounded down to a number of parameters, at least one. It is refused beside another `compression`.
+        keep: the share of the parameters that `top_k` keeps, above 0 and at most 1, rounded down to a number of parameters, at least one.
+            It is refused beside another `compression`.
         bits: bits of a parameter with `qsgd`, with the sign: 2 to 24. They are refused beside another `compression`.
     """
 

@@ -24,8 +24,9 @@ class DivShare(Asynchronous, mf.Method):
     What came is the newest of each fragment of each sender since the last average. Messages whose sending has not begun when the next bout
     ends are dropped: clients with slow links send fewer fragments, and no fragment comes first.
 
-    A message has 4 bytes for each parameter of its fragment. A round is a window of simulated time; the keys of time stand below. `own.staleness` is how many bouts behind the fragments are that were averaged, `own.bouts` how many bouts of local
-    work each client has ended.
+    A message has 4 bytes for each parameter of its fragment. A round is a window of simulated time; the keys of time stand below.
+    `own.staleness` is how many bouts behind the fragments are that were averaged, `own.bouts` how many bouts of local work each client has
+    ended.
 
     # Interpretation
     Clients draw among those that take part. Messages count in the window in which they are put in order. Momentum begins at zero in each

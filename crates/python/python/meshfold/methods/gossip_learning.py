@@ -32,8 +32,9 @@ class GossipLearning(Asynchronous, mf.Method):
     and gains a token if it does not. When a model has come and is trained, it sends x_i to k_i/A random neighbours, rounded up or down at
     random, for a token each.
 
-    A message has the size of a model and a count of 8 bytes. A round is a window of simulated time; the keys of time stand below. `own.staleness` is how often the model of a sender has changed since it sent what is used, `own.bouts` how many
-    bouts of local work each client has ended.
+    A message has the size of a model and a count of 8 bytes. A round is a window of simulated time; the keys of time stand below.
+    `own.staleness` is how often the model of a sender has changed since it sent what is used, `own.bouts` how many bouts of local work each
+    client has ended.
 
     # Interpretation
     A model that comes while the client trains waits until then; a newer one takes its place. A client whose link is still busy sends

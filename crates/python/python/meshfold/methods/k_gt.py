@@ -20,8 +20,9 @@ class KGt(BeginsAnew, mf.Method):
         c_i <- c_i - z_i + sum_j w_ij z_j
         x_i <- sum_j w_ij (x_j - K rate server_rate z_j)
 
-    A message holds two vectors, x_j - K rate server_rate z_j and z_j. K is the number of local steps of the configuration. The sum of all c_i stays 0. `momentum` is refused:
-    with it z_i would be no mean of gradients. When a client is gone for good, the others begin anew from their models.
+    A message holds two vectors, x_j - K rate server_rate z_j and z_j. K is the number of local steps of the configuration. The sum of all
+    c_i stays 0. `momentum` is refused: with it z_i would be no mean of gradients. When a client is gone for good, the others begin anew
+    from their models.
 
     Source: Liu, Lin, Koloskova and Stich, 2024 (arXiv 2301.01313), Algorithm 1, with c_i = 0 at first.
 
