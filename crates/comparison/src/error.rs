@@ -309,8 +309,9 @@ pub enum TableError {
     },
     /// No run has this value of a setting.
     #[error(
-        "--only {field}={value}: no run has it; {field} is one of {}",
-        list(known)
+        "--only {field}={value}: no run has it; {field} is one of {}{}",
+        list(known),
+        if *is_a_setting { format!("; each setting has an option of its own: `--only {value}`") } else { String::new() }
     )]
     UnknownValue {
         /// The setting.
@@ -319,6 +320,8 @@ pub enum TableError {
         value: String,
         /// The values that there are.
         known: Vec<String>,
+        /// Whether the value is another setting with its value.
+        is_a_setting: bool,
     },
     /// No run has all the values that were asked for.
     #[error("no run is left: none has all the values of --only")]

@@ -134,10 +134,13 @@ fn chosen(runs: &[Fields], only: &[Only]) -> Result<Vec<bool>, TableError> {
         let name = Name::find(&only.field, runs)?;
         let values: Vec<String> = runs.iter().map(|run| name.text(run)).collect();
         let mut is_wanted = vec![false; runs.len()];
-        for written in &only.values {
+        for (place, written) in only.values.iter().enumerate() {
             let meant = meant(written, &values);
             if meant.is_empty() {
-                return Err(unknown(only, written, values));
+                let other = written.split_once('=').map(|(field, _)| field);
+                let is_setting = |field: &str| Name::find(field, runs).is_ok();
+                let is_a_setting = place > 0 && other.is_some_and(is_setting);
+                return Err(unknown(only, written, values, is_a_setting));
             }
             meant.into_iter().for_each(|place| is_wanted[place] = true);
         }
@@ -165,13 +168,14 @@ pub(crate) fn meant(written: &str, values: &[String]) -> Vec<usize> {
     }
 }
 
-fn unknown(only: &Only, written: &str, mut known: Vec<String>) -> TableError {
+fn unknown(only: &Only, written: &str, mut known: Vec<String>, is_a_setting: bool) -> TableError {
     known.sort();
     known.dedup();
     TableError::UnknownValue {
         field: only.field.clone(),
         value: written.to_owned(),
         known,
+        is_a_setting,
     }
 }
 
@@ -241,6 +245,10 @@ mod tests {
         assert_eq!(
             chosen("stragglers=share=1").unwrap_err().to_string(),
             "--only stragglers=share=1: no run has it; stragglers is one of share=0.2, share=0.5, –"
+        );
+        assert_eq!(
+            chosen("share=0.2,seed=1").unwrap_err().to_string(),
+            "--only share=seed=1: no run has it; share is one of 0.2, 0.5, –; each setting has an option of its own: `--only seed=1`"
         );
     }
 }

@@ -18,6 +18,9 @@ pub(crate) fn correction(found: &str, needed: &str) -> Option<String> {
             let value = number.or(text).unwrap_or("20");
             Some(format!("write it in brackets, such as [{value}]"))
         }
+        "a list" if found == "a map" => {
+            Some("write a list of one in brackets, [{..}], or after a dash".to_owned())
+        }
         _ if needed.contains("number") && text.is_some_and(|text| is_number(text, needed)) => {
             Some(format!("write it without quotes: {}", text?))
         }
@@ -171,6 +174,11 @@ mod tests {
                 Some("write it in brackets, such as [own]"),
             ),
             ("nothing", "a list", None),
+            (
+                "a map",
+                "a list",
+                Some("write a list of one in brackets, [{..}], or after a dash"),
+            ),
             ("the text \"50%\"", "a number", Some("write it as 0.5")),
             (
                 "the text \"30\"",
