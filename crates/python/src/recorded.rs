@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use meshfold_comparison::{CombinedTable, TableError};
-use meshfold_experiment::results::{Holdings, RecordedRun, TrainedModels};
+use meshfold_experiment::results::{Holdings, MethodState, RecordedRun, TrainedModels};
 use meshfold_report::{Gathered, write_gathered};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -15,6 +15,9 @@ use crate::arrow::Table;
 use crate::errors::{Failure, results};
 use crate::own::stack::PyStack;
 use crate::threads;
+
+/// Stacks and numbers that a method kept, by name.
+type State = (Vec<(String, PyStack)>, Vec<(String, Vec<f64>)>);
 
 /// Runs that were read from their folders. Places are those of the runs in it, from 0.
 #[pyclass(frozen, module = "meshfold._meshfold")]
@@ -120,6 +123,16 @@ impl Recorded {
         let models = py.detach(|| TrainedModels::of(&run.folder));
         let models = models.map_err(|error| results(error).raise(py))?;
         Ok(PyStack::of(models.models))
+    }
+
+    /// What the method of the run at `place` kept: its stacks and its numbers, by name.
+    fn state(&self, py: Python<'_>, place: usize) -> PyResult<State> {
+        let run = self.run(place).map_err(|error| error.raise(py))?;
+        let state = py.detach(|| MethodState::of(&run.folder));
+        let state = state.map_err(|error| results(error).raise(py))?;
+        let stacks = state.stacks.into_iter();
+        let stacks = stacks.map(|(name, stack)| (name, PyStack::of(stack)));
+        Ok((stacks.collect(), state.numbers))
     }
 
     /// A row for each client at each evaluation of the runs at `places`.

@@ -249,3 +249,42 @@ def test_a_large_array_is_not_read_in_each_round() -> None:
     for _ in range(100):
         assert _kept.stacks_of(method) == []
     assert time.perf_counter() - began < 1.0, "as numbers of Python they take a minute"
+
+
+class Personal(mf.Method):
+    """Keeps a second model of each client, a matrix, two names of one array, a view and a number."""
+
+    share: float = 0.5
+    layers: tuple[str, ...] = ("one", "two")
+
+    def start(self, models: mf.Stack) -> None:
+        self.mine = models.gather([*range(len(models)), 0])
+        self.same = self.mine
+        self.weights = np.zeros((3, 4), np.float32)
+        self.row = self.weights[1]
+        self.best = float("inf")
+        self._hidden = 3
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(self.mine, clients=[*range(round.clients), 0], steps=1)
+        self.weights[1] = round.number
+        self.best = 1 / round.number
+        SEEN[:] = [self.mine.numpy()]
+
+
+def test_what_a_method_keeps_can_be_read(experiment: Experiment) -> None:
+    base = {**with_algorithm(experiment, "personal", share=0.25), "rounds": 3}
+    (run,) = mf.run({**base, "checkpoint": {"keep": True}}, progress=False)
+    state = run.state()
+    assert sorted(state) == ["best", "layers", "mine", "row", "same", "share", "weights"]
+    assert isinstance(state["mine"], mf.Stack) and state["same"] is state["mine"]
+    assert state["mine"].numpy().tobytes() == SEEN[0].tobytes()
+    assert list(state["mine"].by_layer()) == list(run.models().by_layer())
+    assert (state["best"], state["share"], state["layers"]) == (1 / 3, 0.25, ("one", "two"))
+    assert state["weights"].dtype == np.float32 and state["weights"].tolist() == [[0.0] * 4, [3.0] * 4, [0.0] * 4]
+    assert state["row"].tolist() == [3.0] * 4
+    (built_in,) = mf.run({**experiment, "sweep": None, "rounds": 1, "checkpoint": {"keep": True}}, progress=False)
+    assert built_in.state() == {}
+    (without,) = mf.run({**base, "name": "without"}, progress=False)
+    with pytest.raises(mf.ResultsError, match="found no checkpoint"):
+        without.state()

@@ -13,7 +13,7 @@ use crate::files::whole_file::{persist, temporary};
 use crate::files::write_error::plain_write_error;
 use crate::results::run_folder::CHECKPOINT;
 use crate::results::run_reader::folder_name;
-use crate::run::checkpoint::{CheckpointFile, MODELS, SavedParameter};
+use crate::run::checkpoint::{CheckpointFile, MODELS, SavedParameter, VerifiedCheckpoint};
 
 /// The models of a run after some round, on the processor.
 #[derive(Debug)]
@@ -70,22 +70,11 @@ impl TrainedModels {
     /// # Errors
     /// [`ModelsError`] if the run has no checkpoint that can be read.
     pub fn of(folder: &Path) -> Result<Self, ModelsError> {
-        let (path, run) = (folder.join(CHECKPOINT), folder_name(folder));
+        let (path, mut checkpoint, layout) = open(folder)?;
         let read = |source| ModelsError::Read {
             path: path.clone(),
             source,
         };
-        let found = CheckpointFile::new(path.clone()).of_run(&run);
-        let mut checkpoint = found.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => ModelsError::NoCheckpoint {
-                folder: folder.to_owned(),
-            },
-            _ => read(error),
-        })?;
-        let layout = layout(&checkpoint.saved.parameters);
-        if layout.blocks().is_empty() {
-            return Err(ModelsError::NoNames { path });
-        }
         let mut stacks = checkpoint.stacks().iter();
         let Some(&(_, [rows, width])) = stacks.find(|(name, _)| name == MODELS) else {
             return Err(read(io::Error::other("it has no models")));
@@ -101,7 +90,7 @@ impl TrainedModels {
         let taken = checkpoint.read_tensor(MODELS, &mut models);
         taken.map_err(read)?;
         Ok(Self {
-            run,
+            run: folder_name(folder),
             round: checkpoint.saved.round,
             alive: match checkpoint.saved.alive {
                 alive if alive.len() == rows => alive,
@@ -160,6 +149,26 @@ fn in_order(about: &[(String, String)]) -> HashMap<String, String> {
 }
 
 /// How rows of these parameters lie in a stack.
+/// The checkpoint of the run in `folder`, at its path, and how its rows are laid out.
+pub(super) fn open(folder: &Path) -> Result<(PathBuf, VerifiedCheckpoint, Layout), ModelsError> {
+    let path = folder.join(CHECKPOINT);
+    let found = CheckpointFile::new(path.clone()).of_run(&folder_name(folder));
+    let checkpoint = found.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => ModelsError::NoCheckpoint {
+            folder: folder.to_owned(),
+        },
+        _ => ModelsError::Read {
+            path: path.clone(),
+            source: error,
+        },
+    })?;
+    let layout = layout(&checkpoint.saved.parameters);
+    match layout.blocks().is_empty() {
+        true => Err(ModelsError::NoNames { path }),
+        false => Ok((path, checkpoint, layout)),
+    }
+}
+
 fn layout(parameters: &[SavedParameter]) -> Layout {
     let mut layout = Layout::default();
     for parameter in parameters {

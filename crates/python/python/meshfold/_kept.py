@@ -11,6 +11,7 @@ import json
 import random
 import struct
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,22 @@ def restore_numbers(method: Method, name: str, numbers: list[float]) -> None:
             value = _jax_array(attribute, value)
     setattr(method, attribute, value)
     _views.restored(method, attribute)
+
+
+#: What the names of a method's stacks begin with in checkpoints, and what follows those of the bytes that a row has in a message.
+_STACK, _MESSAGE_BYTES = "self.", "message_bytes"
+
+
+def read(stacks: list[tuple[str, Stack]], numbers: list[tuple[str, list[float]]]) -> dict[str, Any]:
+    """The attributes that a checkpoint with these stacks and numbers has of a method; none of a method that is built in."""
+    method: Any = SimpleNamespace()
+    for name, stack in stacks:
+        if name.startswith(_STACK):
+            setattr(method, name.removeprefix(_STACK), stack)
+    for name, each in numbers:
+        if _parted(name)[1] != _MESSAGE_BYTES and may_keep(method, name, each):
+            restore_numbers(method, name, each)
+    return {name: value for name, value in _attributes(method)}
 
 
 def _attributes(method: Method) -> list[tuple[str, Any]]:

@@ -175,6 +175,19 @@ class Run:
         """
         return self._recorded.models(self._place)
 
+    def state(self) -> dict[str, Any]:
+        """What a method in Python kept in its attributes, by their names: stacks, arrays and numbers, its keys among them.
+
+        They are those after the last round if the run is finished, and otherwise those of its last checkpoint. The run must have kept them:
+        `mf.run(..., set={"checkpoint.keep": True})`. A method that is built in has none.
+
+        Raises:
+            ResultsError: if the run kept no checkpoint.
+        """
+        from meshfold._kept import read
+
+        return read(*self._recorded.state(self._place))
+
     def metrics(self) -> Table:
         """A row for each evaluation: see `Runs.metrics`."""
         return self._recorded.metrics([self._place])
