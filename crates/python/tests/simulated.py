@@ -261,3 +261,52 @@ def div_share(world: Simulation, parts: int, receivers: int) -> Array:
         begin(time, i)
 
     return world.play(begin, react, EVERYBODY)
+
+
+def with_server(
+    world: Simulation, exponent: float, message: Callable[[Array, Array], Array], heard: Callable[[Array, float], bool], alive: list[list[bool]]
+) -> Array:
+    """`message` is what a client sends of the models before and after its bout; `heard` may change `world.x`, and says whether it did."""
+    updates = 0
+
+    def begin(time: Fraction, i: int) -> None:
+        world.messages.append(BYTES)
+        world.at(time + world.seconds + world.latency, i, down=world.x[0].copy(), seen=updates)
+
+    def react(time: Fraction, i: int, item: Item) -> None:
+        nonlocal updates
+        if "down" in item:
+            world.at(time + world.takes(i), i, read=item["down"], seen=item["seen"])
+        elif "read" in item:
+            world.bouts[world.number, i] += 1
+            told = message(item["read"], world.bout(item["read"], i))
+            world.at(world.arrival(time, i), i, told=told, seen=item["seen"])
+        else:
+            staleness = updates - item["seen"]
+            world.ages[world.number].append(staleness)
+            updates += heard(item["told"], (1 + staleness) ** -exponent)
+            begin(time, i)
+
+    return world.play(begin, react, alive)
+
+
+def fed_async(world: Simulation, mixing: float, exponent: float, alive: list[list[bool]] = EVERYBODY) -> Array:
+    def heard(model: Array, weight: float) -> bool:
+        world.x[:] = (1 - mixing * weight) * world.x[0] + mixing * weight * model
+        return True
+
+    return with_server(world, exponent, lambda before, after: after, heard, alive)
+
+
+def fed_buff(world: Simulation, buffer: int, rate: float, exponent: float, alive: list[list[bool]] = EVERYBODY) -> Array:
+    held: list[Array] = []
+
+    def heard(update: Array, weight: float) -> bool:
+        held.append(weight * update)
+        if len(held) < buffer:
+            return False
+        world.x[:] = world.x[0] + rate / buffer * sum(held)
+        held.clear()
+        return True
+
+    return with_server(world, exponent, lambda before, after: after - before, heard, alive)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from simulated import ALL, BYTES, EVERYBODY, SLOWDOWN, Simulation, ad_psgd, div_share, gossip_learning, swift
+from simulated import ALL, BYTES, EVERYBODY, SLOWDOWN, Simulation, ad_psgd, div_share, fed_async, fed_buff, gossip_learning, swift
 from test_own_methods import records
 from test_published import RATE, close
 from test_published_others import like, run_of, traffic
@@ -69,6 +69,32 @@ def test_gossip_learning(keys: dict[str, Any], variant: str, average: str, accou
     run = run_of("gossip_learning", slowdown=SLOWDOWN, variant=variant, period=1.0, **averaged, **tokens, **keys)
     agrees(run, world, gossip_learning(world, variant, average, 1.0, account))
     assert max(map(sum, world.ages)) > 0
+
+
+AWAY = [[number != 3 or client != 2 for client in ALL] for number in range(1, 8)]
+GOES: list[dict[str, Any]] = [{"clients": {"list": [2]}, "from_round": 3, "until_round": 4}]
+
+
+@pytest.mark.parametrize("alive", [EVERYBODY, AWAY])
+@pytest.mark.parametrize("exponent", [0.5, 0.0])
+@pytest.mark.parametrize("keys", KEYS)
+def test_fed_async(keys: dict[str, Any], exponent: float, alive: list[list[bool]]) -> None:
+    world = Simulation(**keys)
+    failures = [] if alive is EVERYBODY else GOES
+    run = run_of("fed_async", slowdown=SLOWDOWN, mixing=0.4, staleness_exponent=exponent, topology=None, failures=failures, **keys)
+    agrees(run, world, fed_async(world, 0.4, exponent, alive), alive)
+    assert max(map(max, filter(None, world.ages))) > 1
+
+
+@pytest.mark.parametrize("alive", [EVERYBODY, AWAY])
+@pytest.mark.parametrize(("buffer", "rate", "exponent"), [(1, 1.0, 0.5), (3, 0.7, 1.0), (30, 1.0, 0.0)])
+@pytest.mark.parametrize("keys", KEYS)
+def test_fed_buff(keys: dict[str, Any], buffer: int, rate: float, exponent: float, alive: list[list[bool]]) -> None:
+    world = Simulation(**keys)
+    settings = {"buffer": buffer, "server_rate": rate, "staleness_exponent": exponent}
+    failures = [] if alive is EVERYBODY else GOES
+    run = run_of("fed_buff", slowdown=SLOWDOWN, topology=None, failures=failures, **settings, **keys)
+    agrees(run, world, fed_buff(world, buffer, rate, exponent, alive), alive)
 
 
 @pytest.mark.parametrize(("fragment", "receivers"), [(0.3, 2), (1, 3), (0.06, 1)])
@@ -199,6 +225,10 @@ def test_bouts_are_epochs_if_local_says_so() -> None:
         ("swift", {"skips": -1}, "skips: found the number -1"),
         ("div_share", {"fragment": 0}, "fragment: found the number 0, needed a number from 1e-4 to 1"),
         ("div_share", {"receivers": 0}, "receivers: found the number 0"),
+        ("fed_async", {"mixing": 0}, "mixing: found the number 0, needed a number above 0 and at most 1"),
+        ("fed_async", {"staleness_exponent": -1}, "staleness_exponent: found the number -1, needed a number from 0 to 10"),
+        ("fed_buff", {"buffer": 0}, "buffer: found the number 0, needed a whole number of at least 1"),
+        ("fed_buff", {"server_rate": 0}, "server_rate: found the number 0, needed a number above 0 and at most 1000"),
         ("gossip_learning", {"period": 0}, "period: found the number 0"),
         ("gossip_learning", {"a": 0}, "a: found the number 0"),
         ("gossip_learning", {"a": 3, "c": 2}, "needed a whole number of at least `a`"),

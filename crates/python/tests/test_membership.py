@@ -165,6 +165,8 @@ WITHOUT_MODELS = {
     "dfedpgp",
     "dispfl",
     "div_share",
+    "fed_async",
+    "fed_buff",
     "gossip_learning",
     "lead",
     "relay_sgd",

@@ -19,6 +19,8 @@ KEYS: dict[str, dict[str, Any]] = {
     "balance": {"gamma": 2.0},
     "div_share": {"sigma": 0.7, "latency": 0.3, "bandwidth": 1e5},
     "dp_dsgd": {"batch_size": 1, "lot": 5, "momentum": 0},
+    "fed_async": {"sigma": 0.7, "latency": 0.3, "bandwidth": 1e5},
+    "fed_buff": {"sigma": 0.7, "latency": 0.3, "buffer": 3},
     "gossip_learning": {"sigma": 0.7, "latency": 0.3, "tokens": True, "a": 1, "c": 2, "period": 1.0},
     "k_gt": {"momentum": 0},
     "led": {"momentum": 0},
@@ -101,7 +103,7 @@ def test_absent_clients_keep_their_models_and_nobody_uses_them(experiment: Exper
     (run,) = mf.run({**short(experiment, name), "failures": [{"clients": {"list": [3]}}]}, progress=False)
     (first,) = mf.run({**short(experiment, "dsgd_of_none"), "rounds": 1}, progress=False)
     kept = bool((run.models().numpy()[3] == first.models().numpy()[3]).all())
-    assert kept != (name == "teleportation")
+    assert kept != (name in ("teleportation", "fed_async", "fed_buff"))
 
 
 class DsgdOfNone(mf.Method):

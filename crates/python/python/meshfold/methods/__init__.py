@@ -29,6 +29,8 @@ from meshfold.methods.dp_dsgd import DpDsgd
 from meshfold.methods.dsgt_hb import DsgtHb
 from meshfold.methods.epidemic_learning import EpidemicLearning
 from meshfold.methods.extra import Extra
+from meshfold.methods.fed_async import FedAsync
+from meshfold.methods.fed_buff import FedBuff
 from meshfold.methods.fine_tune import FineTune
 from meshfold.methods.gossip_learning import GossipLearning
 from meshfold.methods.gossip_pga import GossipPga
@@ -75,6 +77,8 @@ __all__ = [
     "DsgtHb",
     "EpidemicLearning",
     "Extra",
+    "FedAsync",
+    "FedBuff",
     "FineTune",
     "GossipLearning",
     "GossipPga",

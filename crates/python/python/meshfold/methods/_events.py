@@ -114,6 +114,9 @@ class Window:
         self.mail: list[dict[int, Letter]] = [{} for _ in range(clients)]
         self._sent: list[tuple[int, int]] = []
         self._bytes: list[int] = []
+        #: The clients that send to a server, and those that it sends to, one for each message, which is that of a whole model.
+        self.to_server: list[int] = []
+        self.from_server: list[int] = []
         kept = self.versions.kept
         for client, place, sender, age, about, version in method.letters.tolist():
             self.mail[client][place] = Letter(sender, age, about, kept[version])
@@ -160,13 +163,19 @@ class Window:
         return self._neighbours[client]
 
     def transfer(self, time: int, sender: int, receiver: int, bytes: int | None = None) -> int:
-        """Counts a message, that of a whole model if `bytes` is absent, and returns when it arrives.
-
-        The link of a client carries one message after another.
-        """
+        """Counts a message, that of a whole model if `bytes` is absent, and returns when it arrives."""
         size = self.message_bytes if bytes is None else bytes
         self._sent.append((sender, receiver))
         self._bytes.append(size)
+        return self._under_way(time, sender, size)
+
+    def transfer_to_server(self, time: int, sender: int) -> int:
+        """Counts a whole model that a client sends to the server, and returns when it arrives."""
+        self.to_server.append(sender)
+        return self._under_way(time, sender, self.message_bytes)
+
+    def _under_way(self, time: int, sender: int, size: int) -> int:
+        """When a message arrives. The link of a client carries one after another."""
         method, speeds = self.method, self.speeds
         if speeds.bandwidth is not None:
             time = max(time, int(method.link_free[sender])) + int(np.rint(size / speeds.bandwidth * SECOND))
@@ -234,7 +243,11 @@ class Window:
         method.rows = self.versions.compute(method.rows, self.models, [loaded.get(client) for client in clients], kept, round)
         method.kept = len(kept)
         models.set(method.rows.gather(clients))
-        round.send(bytes=self._bytes, edges=np.array(self._sent, int).reshape(-1, 2))
+        if method.server:
+            round.send(bytes=self.message_bytes, from_=self.to_server, to="server")
+            round.send(bytes=self.message_bytes, from_="server", to=self.from_server)
+        else:
+            round.send(bytes=self._bytes, edges=np.array(self._sent, int).reshape(-1, 2))
 
 
 class Asynchronous:
@@ -260,6 +273,7 @@ class Asynchronous:
     """
 
     overlay: ClassVar[bool] = True
+    server: ClassVar[bool] = False
     stacks: ClassVar[int] = 12
     has_own_clock: ClassVar[bool] = True
     sends_models: ClassVar[bool] = False
