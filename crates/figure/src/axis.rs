@@ -213,14 +213,29 @@ impl Axis {
     }
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten; none in a range without a length.
+/// Fewer ticks than these say little.
+const FEW: usize = 3;
+
+/// Multiples of 1, 2 or 5 times a power of ten, or of 2.5 times one where the others are few; none in a range without a length.
 fn even_ticks(range: &Range, divisor: f64, most: usize) -> Vec<Tick> {
     let (low, high) = (range.low / divisor, range.high / divisor);
-    let step = step((high - low) / most.max(1) as f64);
+    let least = (high - low) / most.max(1) as f64;
+    let usual = multiples([low, high], divisor, step(least, &[1.0, 2.0, 5.0]));
+    match usual.len() < FEW {
+        true => multiples([low, high], divisor, step(least, &[1.0, 2.0, 2.5, 5.0])),
+        false => usual,
+    }
+}
+
+/// The multiples of `step` from `low` to `high`, in units of `divisor`.
+fn multiples([low, high]: [f64; 2], divisor: f64, step: f64) -> Vec<Tick> {
     if !step.is_normal() {
         return Vec::new();
     }
-    let decimals = (-step.log10().floor()).max(0.0) as usize;
+    let power = step.log10().floor();
+    // 2.5 has a digit more than 2 and 5.
+    let digits = f64::from((step / 10f64.powf(power)).fract() > 0.1);
+    let decimals = (digits - power).max(0.0) as usize;
     // Rounding must not lose the first or the last multiple.
     let slack = 1e-9 * (high - low);
     let first = ((low - slack) / step).ceil() as i64;
@@ -235,12 +250,12 @@ fn even_ticks(range: &Range, divisor: f64, most: usize) -> Vec<Tick> {
     (first..=last).map(tick).collect()
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is at least `least`.
-fn step(least: f64) -> f64 {
+/// The least of `factors` times a power of ten that is at least `least`.
+fn step(least: f64, factors: &[f64]) -> f64 {
     let power = 10f64.powf(least.log10().floor());
-    let factor = [1.0, 2.0, 5.0, 10.0].into_iter();
     // Rounding may leave a power of ten a little too small.
-    let found = factor
+    let found = factors
+        .iter()
         .map(|factor| factor * power)
         .find(|step| *step >= least * (1.0 - 1e-9));
     found.unwrap_or(10.0 * power)
@@ -369,6 +384,20 @@ mod tests {
         assert_eq!(
             labels(Unit::Number, linear(0.0, 0.3), 3),
             ["0.0", "0.1", "0.2", "0.3"]
+        );
+    }
+
+    #[test]
+    fn where_ticks_are_few_they_are_at_multiples_of_two_and_a_half() {
+        let shares = labels(Unit::Share, linear(-0.05, 0.95), 4);
+        assert_eq!(shares, ["0", "25", "50", "75"]);
+        let small = labels(Unit::Number, linear(0.1, 1.05), 4);
+        assert_eq!(small, ["0.25", "0.50", "0.75", "1.00"]);
+        let short = labels(Unit::Number, linear(0.0, 0.9), 4);
+        assert_eq!(short, ["0.00", "0.25", "0.50", "0.75"]);
+        assert_eq!(
+            labels(Unit::Number, linear(0.0, 1.0), 2),
+            ["0.0", "0.5", "1.0"]
         );
     }
 

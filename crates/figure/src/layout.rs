@@ -217,7 +217,7 @@ impl Figure {
             let room = frame.width() / ticks.len() as f64;
             self.width_of(ticks) + self.font_size <= room
         };
-        let mut found = (airy..dense).map(|most| self.x.ticks(range, most));
+        let mut found = (airy..=dense).map(|most| self.x.ticks(range, most));
         let enough = found.find(|ticks| ticks.len() >= FEWEST_X_TICKS && are_apart(ticks));
         enough.unwrap_or_else(|| self.x.ticks(range, airy))
     }
@@ -229,7 +229,7 @@ impl Figure {
             (most as usize).max(2)
         };
         let [airy, dense] = [2.6, 1.5].map(most);
-        let mut found = (airy..dense).map(|most| self.y.ticks(range, most));
+        let mut found = (airy..=dense).map(|most| self.y.ticks(range, most));
         let enough = found.find(|ticks| ticks.len() >= FEWEST_TICKS);
         enough.unwrap_or_else(|| self.y.ticks(range, dense))
     }

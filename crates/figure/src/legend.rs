@@ -169,7 +169,7 @@ pub(crate) fn lines(text: &str, width: f64) -> Vec<String> {
         for letter in word.chars() {
             let is_full = !line.is_empty() && letter != ' ';
             if is_full && font::width(&line) + font::width(&letter.to_string()) > width {
-                let joint = line.rfind(['_', '-']).map(|place| place + 1);
+                let joint = line.rfind(['_', '-', '=']).map(|place| place + 1);
                 let rest = line.split_off(joint.unwrap_or(line.len()));
                 lines.push(std::mem::replace(&mut line, rest));
             }
@@ -195,8 +195,13 @@ mod tests {
             ["share=0.25", "policy=a b"]
         );
         assert_eq!(lines("share=0.25", width), ["share=0.25"]);
-        let long = lines("share=0.25share=0.25 x", width);
-        assert_eq!(long, ["share=0.25", "share=0.25", "x"]);
+        let long = lines("abcdefgabcdefg x", font::width("abcdefg"));
+        assert_eq!(long, ["abcdefg", "abcdefg", "x"]);
+        let number = lines(
+            "failures=[clients.share=0.25 a",
+            font::width("failures=[clients.share=0.2"),
+        );
+        assert_eq!(number, ["failures=[clients.share=", "0.25 a"]);
         let joined = lines("base_graph degree=1", font::width("base_grap"));
         assert_eq!(joined, ["base_", "graph", "degree=1"]);
         assert_eq!(
