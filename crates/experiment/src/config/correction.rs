@@ -18,6 +18,9 @@ pub(crate) fn correction(found: &str, needed: &str) -> Option<String> {
             let value = number.or(text).unwrap_or("20");
             Some(format!("write it in brackets, such as [{value}]"))
         }
+        _ if found == "a list" && is_of_choices(needed, "list") => {
+            Some("write {list: [..]}".to_owned())
+        }
         "a list" if found == "a map" => {
             Some("write a list of one in brackets, [{..}], or after a dash".to_owned())
         }
@@ -33,6 +36,12 @@ pub(crate) fn correction(found: &str, needed: &str) -> Option<String> {
         _ if needed.contains("number") => Some(format!("write it as {}", plain_number(text?)?)),
         _ => None,
     }
+}
+
+/// Whether `choice` is one of the choices that are `needed`.
+fn is_of_choices(needed: &str, choice: &str) -> bool {
+    let choices = needed.strip_prefix("one of ");
+    choices.is_some_and(|choices| choices.split(", ").any(|each| each == choice))
 }
 
 /// Whether YAML reads `text` as what is `needed`, a whole number or any, if it has no quotes.
@@ -174,6 +183,12 @@ mod tests {
                 Some("write it in brackets, such as [own]"),
             ),
             ("nothing", "a list", None),
+            (
+                "a list",
+                "one of share, count, list",
+                Some("write {list: [..]}"),
+            ),
+            ("a list", "one of share, count", None),
             (
                 "a map",
                 "a list",
