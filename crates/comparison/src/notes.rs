@@ -421,7 +421,13 @@ mod tests {
             ];
             Judged::finished(&settings, &[&last])
         };
-        let notes = |runs| Table::about(runs, Request::over_seeds()).unwrap().notes;
+        let notes = |runs| {
+            let request = Request {
+                by: vec!["budget.seconds".to_owned()],
+                ..Request::over_seeds()
+            };
+            Table::about(runs, request).unwrap().notes
+        };
         assert_eq!(
             notes(vec![run(1, 20.0, 3, 20.7), run(2, 20.0, 4, 32.8)]),
             [

@@ -303,7 +303,7 @@ def test_clients_are_as_slow_as_under_other_methods() -> None:
     section = network(compute, {"fixed": {"bytes_per_second": 1e18}})
     seen = []
 
-    class Looks(mf.Method):
+    class SeesSpeeds(mf.Method):
         def round(self, models: mf.Stack, round: mf.Round) -> None:
             assert round.network is not None and round.network.step_seconds is not None
             seen.append(round.network.step_seconds)
@@ -312,7 +312,7 @@ def test_clients_are_as_slow_as_under_other_methods() -> None:
 
     keys = {"window": 1.0, "local": {"steps": 1}}
     (alone,) = mf.run({**experiment("ad_psgd", **keys), "network": section, "seeds": {"methods": 5}}, progress=False)
-    (together,) = mf.run({**experiment("looks", local={"steps": 1}), "network": section}, progress=False)
+    (together,) = mf.run({**experiment("sees_speeds", local={"steps": 1}), "network": section}, progress=False)
     assert together.metrics().to_polars()["simulated_seconds"][1] == pytest.approx(seen[0].max())
     # In a window of one second a client ends `1 / seconds` bouts, and waits for nobody.
     most = alone.metrics().to_polars()["own.bouts.max"]
@@ -343,7 +343,7 @@ def test_speeds_are_said_once(keys: dict[str, Any], section: dict[str, Any], wor
         mf.run({**experiment("ad_psgd", **keys), "network": section}, progress=False)
 
 
-class Sleeps(mf.Method):
+class SimulatesTime(mf.Method):
     has_own_clock = True
 
     def round(self, models: mf.Stack, round: mf.Round) -> None:
@@ -354,5 +354,5 @@ class Sleeps(mf.Method):
 
 def test_a_network_that_nobody_reads_is_told() -> None:
     section = network({"seconds_per_step": 1.0}, FIXED)
-    with pytest.warns(mf.MeshfoldWarning, match="`network` has no effect: the method `sleeps` simulates time itself"):
-        mf.run({**experiment("sleeps"), "network": section}, progress=False)
+    with pytest.warns(mf.MeshfoldWarning, match="`network` has no effect: the method `simulates_time` simulates time itself"):
+        mf.run({**experiment("simulates_time"), "network": section}, progress=False)

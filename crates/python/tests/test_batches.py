@@ -169,7 +169,7 @@ def test_losses_are_those_of_each_example(experiment: Experiment, model: Any) ->
         round.record("mean", mean)
 
     log = act(experiment, look, model=model)
-    assert log[-1]["train_loss"] == pytest.approx(log[-1]["own.mean"], rel=1e-5)
+    assert log[-1]["train_loss"] == pytest.approx(log[-1]["own"]["mean"], rel=1e-5)
 
 
 def test_outputs_and_losses_are_those_of_evaluations(experiment: Experiment) -> None:

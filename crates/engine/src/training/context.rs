@@ -35,8 +35,8 @@ pub(crate) struct Context<'a> {
 pub(crate) fn no_validation() -> EngineError {
     EngineError::Setting {
         what: "examples for validation",
-        found: "none".to_owned(),
-        needed: "some, which datasets keep apart by `validation`, such as `dataset: {mnist: {validation: 1000}}`",
+        found: "0".to_owned(),
+        needed: "at least 1",
     }
 }
 
