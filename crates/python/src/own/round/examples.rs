@@ -15,6 +15,10 @@ use super::super::slopes::Slopes;
 use super::super::stack::{PyStack, engine};
 use super::{Lent, PyRound};
 
+/// Numbers of each row, or why there are none.
+type Lists = Result<Vec<Vec<f32>>, EngineError>;
+
+/// An array of Python's, or why there is none.
 type Array<'py> = PyResult<Bound<'py, PyArrayDyn<f32>>>;
 
 /// Losses and accuracies, `[R]` each.
@@ -115,7 +119,7 @@ impl PyRound {
         verb: &str,
         models: &Bound<'py, PyAny>,
         batch: &Bound<'py, PyAny>,
-        of: fn(&Learner, &Stack, &RowExamples) -> Result<Vec<Vec<f32>>, EngineError>,
+        of: fn(&Learner, &Stack, &RowExamples) -> Lists,
         array: impl FnOnce(&PyBatch, Python<'py>, &[Vec<f32>]) -> Array<'py>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         let models = PyStack::argument(models, &format!("{verb}: `models`"))?;
@@ -128,7 +132,7 @@ impl PyRound {
             self.uses.other_outputs.note();
         }
         let found = self.with(py, |lent| {
-            of(&lent.round.learner, models, &batch.examples).map_err(engine)
+            of(lent.round.learner, models, &batch.examples).map_err(engine)
         })?;
         array(batch, py, &found)
     }
