@@ -56,12 +56,8 @@ pub fn plain_outputs(
     x: &[f64],
     dropout: Option<&Dropout>,
 ) -> Vec<f64> {
-    let mut all = Vec::new();
-    each_example(network, row, x, dropout, |_, outputs| {
-        all.extend_from_slice(outputs);
-        [Vec::new(), vec![0.0; outputs.len()]]
-    });
-    all
+    let [_, outputs] = plain_forward(network, row, x, dropout);
+    outputs
 }
 
 /// The representations `[B, T, H]` of examples `x` `[B, D]` by one model `row` `[P_pad]`: what its last layer reads, in a training step if
@@ -72,9 +68,21 @@ pub fn plain_representations(
     x: &[f64],
     dropout: Option<&Dropout>,
 ) -> Vec<f64> {
-    let mut all = Vec::new();
+    let [representations, _] = plain_forward(network, row, x, dropout);
+    representations
+}
+
+/// The representations and the outputs of all examples.
+fn plain_forward(
+    network: &Network,
+    row: &[f64],
+    x: &[f64],
+    dropout: Option<&Dropout>,
+) -> [Vec<f64>; 2] {
+    let mut all = [Vec::new(), Vec::new()];
     each_example(network, row, x, dropout, |representations, outputs| {
-        all.extend_from_slice(representations);
+        all[0].extend_from_slice(representations);
+        all[1].extend_from_slice(outputs);
         [Vec::new(), vec![0.0; outputs.len()]]
     });
     all

@@ -16,6 +16,8 @@ mod pytorch;
 mod random_architectures;
 mod rates;
 #[cfg(feature = "own-models")]
+mod representations;
+#[cfg(feature = "own-models")]
 mod row_examples;
 mod scores;
 #[path = "../support/mod.rs"]
