@@ -8,6 +8,7 @@ pub(crate) mod digests;
 pub(crate) mod ending;
 pub(crate) mod environment;
 mod evaluation;
+mod evaluation_result;
 mod first_models;
 mod inferred_membership;
 pub(crate) mod journal;
