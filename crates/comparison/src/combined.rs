@@ -14,6 +14,7 @@ use crate::combined_columns::{
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
 use crate::loss::Loss;
+use crate::overlay_figure::OverlayFigure;
 use crate::settings_columns::{SettingColumn, settings_columns};
 
 /// A table over several runs, which is made run by run.
@@ -181,9 +182,11 @@ fn metrics_cells(
     let mut cells = vec![
         Cells::Whole(vec![clients; rows]),
         Cells::Whole(vec![parameters; rows]),
-        Cells::Number(vec![run.lambda().and_then(finite); rows]),
-        Cells::Number(vec![mean_degree(run); rows]),
     ];
+    cells.extend(OverlayFigure::all().iter().map(|figure| {
+        let value = figure.value(run).and_then(finite);
+        Cells::Number(vec![value; rows])
+    }));
     for name in names {
         let column = figures.columns.get(name).cloned();
         let column = column.unwrap_or_else(|| vec![None; rows]);
@@ -193,13 +196,6 @@ fn metrics_cells(
         });
     }
     (rows, cells)
-}
-
-/// How many neighbours the nodes of the overlay of `run` have on average.
-fn mean_degree(run: &RecordedRun) -> Option<f64> {
-    run.overlay_summary
-        .as_ref()
-        .map(|summary| summary.degree.mean)
 }
 
 /// How many neighbours each row of the overlay of `run` has; none without an overlay of what the rows stand for.

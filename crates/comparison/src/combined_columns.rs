@@ -2,6 +2,7 @@
 
 use crate::column::{Column, Kind};
 use crate::loss::Loss;
+use crate::overlay_figure::OverlayFigure;
 
 /// The label of the column `name`, if it has one.
 pub(crate) fn label(name: &str) -> Option<u32> {
@@ -65,24 +66,18 @@ pub(crate) fn state_column() -> Column {
 
 /// The columns of sizes and of the figures called `names`, of runs with this `loss`.
 pub(crate) fn metrics_columns(names: &[String], loss: Loss) -> Vec<Column> {
+    let of_overlays = OverlayFigure::all().iter().map(OverlayFigure::column);
     let figures = names.iter().map(|name| figure_column(name, loss));
+    let figures = of_overlays.chain(figures);
     sizes().into_iter().chain(figures).collect()
 }
 
-fn sizes() -> [Column; 4] {
+fn sizes() -> [Column; 2] {
     [
         Column::whole("clients", "Number of clients N."),
         Column::whole(
             "parameters",
             "Parameters of a model, P; known once the run has ended.",
-        ),
-        Column::number(
-            "lambda",
-            "λ of an exchange: over the period or the draws of an overlay that changes, if that is known, otherwise that of the overlay in round 1.",
-        ),
-        Column::number(
-            "mean_degree",
-            "Mean number of neighbours on the overlay, of one that changes in round 1.",
         ),
     ]
 }

@@ -108,6 +108,14 @@ pub enum TableError {
         /// The setting.
         written: String,
     },
+    /// A figure is to be drawn over a figure of overlays that no run has.
+    #[error(
+        "--x {written}: no run that is to be drawn has an overlay of which this figure is known"
+    )]
+    NoOverlay {
+        /// The figure.
+        written: String,
+    },
     /// A figure is to be drawn over a setting that tells its curves apart.
     #[error("--x {written}: leave `{by}` out of --by, as each curve goes over its values")]
     AcrossItself {

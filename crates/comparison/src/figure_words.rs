@@ -7,6 +7,7 @@ use crate::client_figure::ClientFigure;
 use crate::cost_figure::CostFigure;
 use crate::horizontal::Horizontal;
 use crate::loss::Loss;
+use crate::overlay_figure::OverlayFigure;
 
 /// The words for `x`, and its unit in runs with this `loss`.
 pub(crate) fn of_progress(x: &Horizontal, loss: Loss) -> (String, Unit) {
@@ -20,6 +21,9 @@ pub(crate) fn of_progress(x: &Horizontal, loss: Loss) -> (String, Unit) {
 pub(crate) fn of_figure(name: &str, loss: Loss) -> (String, Unit) {
     if let Some(cost) = CostFigure::parse(name) {
         return (cost.title(), unit(name, loss));
+    }
+    if let Some(figure) = OverlayFigure::named(name) {
+        return (figure.title.to_owned(), Unit::Number);
     }
     let figure = ClientFigure::parse(name);
     let (of, ending) = match figure.and_then(|figure| Some((figure.of, figure.ending()?))) {

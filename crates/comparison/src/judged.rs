@@ -11,6 +11,7 @@ use crate::combined_columns::label;
 use crate::cost_figure::{CostFigure, OF};
 use crate::error::TableError;
 use crate::fields::Fields;
+use crate::overlay_figure::OverlayFigure;
 
 /// A run with its settings and figures at hand.
 #[derive(Clone, Debug)]
@@ -54,6 +55,10 @@ impl Judged {
             models_of: run.models_of,
         };
         for name in wanted {
+            if let Some(value) = OverlayFigure::named(name).and_then(|figure| figure.value(run)) {
+                let figures = judged.figures.iter_mut();
+                figures.for_each(|figures| drop(figures.entry(name.clone()).or_insert(value)));
+            }
             if let Some(cost) = CostFigure::parse(name) {
                 cost.add(name, &mut judged);
             }

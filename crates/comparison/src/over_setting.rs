@@ -1,78 +1,24 @@
-//! Points of a figure at one place of the runs, over the values of a setting.
+//! The points of a figure over the values of a setting.
 
 use meshfold_experiment::results::RecordedRun;
-use meshfold_figure::{Axis, AxisValue, Curve, Figure, Point, Swatch, Unit};
-use meshfold_statistics::Spread;
 
-use crate::bars::{bare, mean_at, spread, table_request};
+use crate::bars::table_request;
 use crate::error::TableError;
 use crate::judged::Judged;
 use crate::name::Name;
 use crate::only::Chosen;
-use crate::panels::{Panels, title};
-use crate::plot::{
-    AxisRequest, Plot, PlotError, PlotRequest, axis, expect_within, page, repeats, vertical,
-};
-use crate::setting_axis::{expect_numbers, scale};
-use crate::table::{Outcome, Row, Table, judged};
+use crate::plot::{PlotError, PlotRequest};
+use crate::points::{Points, left_out};
+use crate::setting_axis::expect_numbers;
+use crate::table::{Table, judged};
 
-impl Plot {
-    /// Draws a line for each setting that `request` tells apart. Its points are the means over the runs for each value of the setting
-    /// `x`, with error bars: those of a table in which `x` tells rows apart, too.
+impl Points {
+    /// Those of a table in which the setting `x` tells rows apart, too: it is the last of `by`.
     pub(crate) fn over_setting(
         runs: &[RecordedRun],
         request: &PlotRequest,
         x: &str,
     ) -> Result<Self, PlotError> {
-        let spread = spread(request.curves.band)?;
-        let Rows { table, lacking } = Rows::of(runs, request, x)?;
-        let lines = lines(&table, spread);
-        let keys: Vec<Vec<String>> = lines.iter().map(|line| line.keys.clone()).collect();
-        let wording = &table.wording;
-        let panels = Panels::of(&keys, request, wording)?;
-        let (mut legend, styles) = panels.looks(request, wording, [&table.keys, &keys]);
-        // Marks go with dashes, and these with the last settings.
-        if let Some(of_dashes) = legend.last_mut() {
-            of_dashes.swatch = Swatch::Marked;
-        }
-        let horizontal = horizontal(request, x, &lines, &table)?;
-        let mut notes: Vec<String> = legend.iter().filter_map(repeats).collect();
-        notes.extend(panels.note(request));
-        notes.extend(lacking);
-        notes.extend(without_place(x, &horizontal));
-        if spread.is_some() {
-            notes.extend(bare(&table, "point"));
-        }
-        let curves = lines.into_iter().zip(styles).map(|(line, style)| Curve {
-            style,
-            is_marked: true,
-            points: line.points,
-        });
-        let figure = Figure {
-            size: page(request, panels.count())?,
-            font_size: request.font_size,
-            x: horizontal,
-            y: vertical(request, wording, table.loss)?,
-            legend,
-            panels: panels.filled(curves.collect(), |panel, curve| panel.curves.push(curve)),
-        };
-        expect_within(&figure)?;
-        notes.extend(table.taken());
-        notes.extend(table.notes);
-        Ok(Self { figure, notes })
-    }
-}
-
-/// What is drawn.
-struct Rows {
-    /// It has a row for each point. The setting of the axis is the last of `by`.
-    table: Table,
-    /// Says which runs have no such setting, if there are any.
-    lacking: Option<String>,
-}
-
-impl Rows {
-    fn of(runs: &[RecordedRun], request: &PlotRequest, x: &str) -> Result<Self, PlotError> {
         let mut request = table_request(request, request.place()?);
         let mut chosen = Chosen::of(judged(runs, &request)?, &request.only)?;
         let name = chosen.name(x)?;
@@ -91,181 +37,10 @@ impl Rows {
         chosen.runs = there;
         request.by.push(x.to_owned());
         let table = Table::of_chosen(&chosen, request)?;
-        let lacking = left_out(&lacking, &by, &table);
-        Ok(Self { table, lacking })
-    }
-}
-
-/// Says that the runs `lacking` have no value of the setting of the axis, if there are any, and what `by` tells of them.
-fn left_out(lacking: &[Judged], by: &[Name], table: &Table) -> Option<String> {
-    let mut keys: Vec<String> = Vec::new();
-    for run in lacking {
-        let values: Vec<String> = by.iter().map(|name| name.text(&run.fields)).collect();
-        let words = table.wording.values(&table.request.by, &values).join(", ");
-        if !words.is_empty() && !keys.contains(&words) {
-            keys.push(words);
-        }
-    }
-    let setting = table.wording.name(table.request.by.last()?);
-    let what = match lacking.len() {
-        0 => return None,
-        1 => format!("1 run has no {setting} and is not drawn"),
-        count => format!("{count} runs have no {setting} and are not drawn"),
-    };
-    Some(match keys.is_empty() {
-        true => what,
-        false => format!("{what}: {}", keys.join("; ")),
-    })
-}
-
-/// A line of the figure.
-struct Line {
-    /// The values of the settings that tell lines apart.
-    keys: Vec<String>,
-    /// Ascending by `x`.
-    points: Vec<Point>,
-}
-
-/// The lines of `table`, in the order of their first rows.
-fn lines(table: &Table, spread: Option<Spread>) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
-    for row in &table.rows {
-        let keys = &row.keys[..row.keys.len() - 1];
-        let known = lines.iter().position(|line| line.keys == keys);
-        let place = known.unwrap_or(lines.len());
-        if known.is_none() {
-            lines.push(Line {
-                keys: keys.to_vec(),
-                points: Vec::new(),
-            });
-        }
-        lines[place].points.extend(point(row, spread));
-    }
-    for line in &mut lines {
-        line.points.sort_by(|one, other| one.x.total_cmp(&other.x));
-    }
-    lines
-}
-
-/// The point of a row whose last key is the value on the axis; none for a row without a figure.
-fn point(row: &Row, spread: Option<Spread>) -> Option<Point> {
-    let Outcome::Figure(Some(estimate)) = row.outcome else {
-        return None;
-    };
-    let x = row.settings.get(row.keys.len() - 1)?.as_f64()?;
-    Some(mean_at(x, &estimate, spread))
-}
-
-/// The axis of the setting `x`.
-fn horizontal(
-    request: &PlotRequest,
-    x: &str,
-    lines: &[Line],
-    table: &Table,
-) -> Result<Axis, PlotError> {
-    let points = lines.iter().flat_map(|line| &line.points);
-    let mut values: Vec<f64> = points.map(|point| point.x).collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    let asked = AxisRequest {
-        scale: Some(scale(request.x, &values)),
-        ..request.x
-    };
-    let axis = axis(title(x, &table.wording), Unit::Number, asked)?;
-    let named = |number| AxisValue {
-        number,
-        name: name_of(number, table),
-    };
-    let values = values.into_iter().map(named).collect();
-    Ok(Axis { values, ..axis })
-}
-
-/// The words that were asked for in place of a value of the setting of the axis.
-fn name_of(number: f64, table: &Table) -> Option<String> {
-    let setting = table.request.by.last()?;
-    let value = |row: &Row| row.settings.get(row.keys.len() - 1)?.as_f64();
-    let row = table.rows.iter().find(|row| value(row) == Some(number))?;
-    let words = table.wording.of_value(setting, row.keys.last()?)?;
-    Some(words.to_owned())
-}
-
-/// Says that a logarithmic axis has no place for some values of the setting `x`, if that is so.
-fn without_place(x: &str, axis: &Axis) -> Option<String> {
-    let values = axis.values.iter().map(|value| value.number);
-    let values = values.filter(|value| !axis.scale.holds(*value));
-    let values: Vec<String> = values.map(|value| value.to_string()).collect();
-    let text = || {
-        let values = values.join(", ");
-        format!("{x} {values}: not drawn, as a logarithmic axis has numbers above 0 alone")
-    };
-    (!values.is_empty()).then(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::request::Request;
-
-    /// A table of the method and of alpha, which methods have in another order than that of numbers.
-    fn table() -> Table {
-        let run = |method: &str, alpha: f64, seed: usize, accuracy: f64| {
-            let settings = format!("{{algorithm: {method}, alpha: {alpha}, seed: {seed}}}");
-            Judged::finished(&settings, &[&[("test_accuracy", accuracy)]])
-        };
-        let runs = vec![
-            run("dsgd", 10.0, 1, 0.7),
-            run("dsgd", 10.0, 2, 0.9),
-            run("fedavg", 0.1, 1, 0.4),
-            run("dsgd", 9.0, 1, 0.5),
-            run("dsgd", 9.0, 2, 0.5),
-        ];
-        let request = Request {
-            by: ["algorithm", "alpha"].map(str::to_owned).to_vec(),
-            ..Request::over_seeds()
-        };
-        Table::about(runs, request).unwrap()
-    }
-
-    #[test]
-    fn lines_go_over_the_numbers_in_their_order() {
-        let lines = lines(&table(), Some(Spread::Interval));
-        let keys: Vec<&str> = lines.iter().map(|line| line.keys[0].as_str()).collect();
-        assert_eq!(keys, ["dsgd", "fedavg"]);
-        let places = |line: &Line| -> Vec<(f64, f64)> {
-            let points = line.points.iter();
-            points.map(|point| (point.x, point.y)).collect()
-        };
-        assert_eq!(places(&lines[0]), [(9.0, 0.5), (10.0, 0.8)]);
-        assert_eq!(places(&lines[1]), [(0.1, 0.4)]);
-        let [same, wide] = lines[0].points[..] else {
-            panic!("two values")
-        };
-        assert_eq!((same.low, same.high), (0.5, 0.5));
-        assert!(wide.low < 0.7 && wide.high > 0.9);
-    }
-
-    #[test]
-    fn points_have_no_error_bars_where_none_are_asked_for() {
-        let lines = lines(&table(), None);
-        let mut points = lines.iter().flat_map(|line| &line.points);
-        assert!(points.all(|point| point.low == point.y && point.high == point.y));
-    }
-
-    #[test]
-    fn runs_without_the_setting_are_told() {
-        let run = |method: &str| Judged::finished(&format!("algorithm: {method}"), &[]);
-        let lacking = [run("local"), run("central"), run("local")];
-        let fields: Vec<_> = lacking.iter().map(|run| run.fields.clone()).collect();
-        let by = [Name::find("algorithm", &fields).unwrap()];
-        let said = |lacking: &[Judged], by: &[Name]| left_out(lacking, by, &table());
-        assert_eq!(
-            said(&lacking, &by).unwrap(),
-            "3 runs have no alpha and are not drawn: local; central"
-        );
-        assert_eq!(
-            said(&lacking[..1], &[]).unwrap(),
-            "1 run has no alpha and is not drawn"
-        );
-        assert_eq!(said(&[], &by), None);
+        let notes = left_out(&lacking, &by, &table, table.wording.name(x));
+        Ok(Self {
+            notes: notes.into_iter().collect(),
+            table,
+        })
     }
 }

@@ -12,7 +12,9 @@ use crate::figure_words::{of_figure, of_progress};
 use crate::horizontal::Horizontal;
 use crate::loss::Loss;
 use crate::naming::Wording;
+use crate::overlay_figure::OverlayFigure;
 use crate::panels::Panels;
+use crate::points::Over;
 use crate::setting_axis::setting;
 
 /// The least and the largest height of letters, in points.
@@ -163,8 +165,12 @@ impl Plot {
         if request.curves.x == Horizontal::Clients {
             return Self::over_clients(runs, request);
         }
-        match setting(&request.curves.x, runs)? {
-            Some(x) => Self::over_setting(runs, request, x),
+        let x = &request.curves.x;
+        if let Some(setting) = setting(x, runs)? {
+            return Self::of_points(Over::Setting(setting), runs, request);
+        }
+        match OverlayFigure::named(x.figure()) {
+            Some(figure) => Self::of_points(Over::Overlay(figure), runs, request),
             None => Self::of_curves(runs, request),
         }
     }

@@ -22,6 +22,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod clustering;
+mod distances;
 mod division;
 mod edge_connectivity;
 mod error;

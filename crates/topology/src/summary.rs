@@ -1,8 +1,13 @@
 //! The recorded figures of an overlay and its weights.
 
+use crate::clustering::{assortativity, clustering};
+use crate::distances::Distances;
 use crate::spectrum::{DECAYS, ROUNDING};
 use crate::{MixingMatrix, Overlay, Spectrum, TopologyError, Weights};
 use serde::{Deserialize, Serialize};
+
+/// Nodes up to which distances and clustering are found: in a second or two for the overlays met here.
+const LARGEST: usize = 20_000;
 
 /// The figures of an overlay under its weights, in the order in which `overlay.json` lists them.
 ///
@@ -49,6 +54,22 @@ pub struct OverlaySummary {
     pub min_self_weight: f64,
     /// See [`Overlay::edge_connectivity`].
     pub edge_connectivity: usize,
+    /// Most edges on a shortest path between two nodes, along the directions of edges. Absent if a node does not reach another, of
+    /// overlays of over 20,000 nodes, and in files of older versions.
+    #[serde(default)]
+    pub diameter: Option<usize>,
+    /// Mean number of edges on the shortest paths between all pairs of nodes; absent likewise.
+    #[serde(default)]
+    pub mean_distance: Option<f64>,
+    /// Mean over the nodes of the share of pairs of a node's neighbours that are neighbours themselves (Watts and Strogatz, 1998); a node
+    /// with fewer than two neighbours counts as 0. Directions of edges are ignored. Absent of overlays of over 20,000 nodes, and in files
+    /// of older versions.
+    #[serde(default)]
+    pub clustering: Option<f64>,
+    /// Correlation of the degrees at the ends of an edge (Newman, 2002). Directions of edges are ignored. Absent where all ends have the
+    /// same degree, and in files of older versions.
+    #[serde(default)]
+    pub assortativity: Option<f64>,
 }
 
 /// The effective number of neighbours for one decay.
@@ -89,6 +110,12 @@ impl OverlaySummary {
             mean: degrees().sum::<usize>() as f64 / overlay.nodes() as f64,
             max: degrees().max().unwrap_or(0),
         };
+        let is_small = overlay.is_complete() || overlay.nodes() <= LARGEST;
+        let distances = is_small.then(|| Distances::of(overlay)).flatten();
+        let undirected = match overlay.is_directed() {
+            true => &overlay.undirected(),
+            false => overlay,
+        };
         let summary = Self {
             nodes: overlay.nodes(),
             directed: overlay.is_directed(),
@@ -116,6 +143,10 @@ impl OverlaySummary {
             doubly_stochastic: matrix.is_doubly_stochastic(ROUNDING),
             min_self_weight: matrix.min_self_weight(),
             edge_connectivity: overlay.edge_connectivity(),
+            diameter: distances.map(|all| all.diameter),
+            mean_distance: distances.map(|all| all.mean),
+            clustering: is_small.then(|| clustering(undirected)),
+            assortativity: assortativity(undirected),
         };
         Ok((summary, spectrum))
     }

@@ -308,6 +308,15 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
         };
         format!("{}{directions}", summary.edge_connectivity)
     });
+    row("diameter", &|summary| match summary.diameter {
+        Some(edges) => count(edges as u64),
+        None => "-".to_owned(),
+    });
+    row("mean distance", &|summary| decimal(summary.mean_distance));
+    row("clustering", &|summary| decimal(summary.clustering));
+    row("degree assortativity", &|summary| {
+        decimal(summary.assortativity)
+    });
     let repeats = overlays
         .iter()
         .any(|shown| shown.planned.schedule.is_some());
