@@ -56,8 +56,9 @@ impl Judged {
         };
         for name in wanted {
             if let Some(value) = OverlayFigure::named(name).and_then(|figure| figure.value(run)) {
-                let figures = judged.figures.iter_mut();
-                figures.for_each(|figures| drop(figures.entry(name.clone()).or_insert(value)));
+                for figures in &mut judged.figures {
+                    figures.entry(name.clone()).or_insert(value);
+                }
             }
             if let Some(cost) = CostFigure::parse(name) {
                 cost.add(name, &mut judged);

@@ -1,4 +1,4 @@
-//! Figures over a setting: a point for each value, which is that of the table.
+//! Figures over a setting or a figure of the overlays: a point for each value, which is that of the table.
 
 use serde_json::Value;
 
@@ -239,4 +239,46 @@ fn what_cannot_be_drawn_over_a_setting_is_refused() {
         sandbox.says(&line).ended_with(2).complained_of(&parts);
     }
     assert!(!sandbox.path("none.svg").exists());
+}
+
+#[test]
+fn points_over_a_figure_of_overlays_are_where_the_means_of_the_seeds_are() {
+    let sandbox = Sandbox::new();
+    let tiny = sandbox.read("tiny.yaml");
+    let sweep = "sweep: {grid: {topology: [ring, complete, {erdos_renyi: {p: 0.6}}, {regular: {degree: 3}}], \
+                 algorithm.dfedavgm.learning_rate: [0.05, 0.2], seed: [1, 2]}}\n";
+    sandbox.write("sweep.yaml", &format!("{tiny}{sweep}"));
+    sandbox.says("run sweep.yaml --no-report").ended_with(0);
+    let line = "table runs/tiny --by learning_rate,topology --also gap,diameter --format json";
+    let mut rows = sandbox.says(line).ended_with(0).json();
+    let gap = |row: &Value| row["also"]["gap"]["mean"].as_f64().unwrap();
+    rows.sort_by(|one, other| {
+        let key = |row: &Value| (row["learning_rate"].as_f64(), gap(row));
+        key(one).partial_cmp(&key(other)).unwrap()
+    });
+    let (svg, said) = drawn(&sandbox, "--x gap --by learning_rate --linear x");
+    assert!(!said.contains("round 1"), "{said}");
+    let lines = strokes(&svg, "1.2");
+    assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4]);
+    let heights: Vec<f64> = lines.iter().flatten().map(|point| point[1]).collect();
+    expect_heights(&heights, &of(&rows, "mean"));
+    // Places grow to the right, heights downwards. Lines are drawn a little apart, so each is looked at by itself.
+    for (line, rows) in lines.iter().zip(rows.chunks(4)) {
+        let mirrored: Vec<f64> = line.iter().map(|point| -point[0]).collect();
+        expect_heights(&mirrored, &rows.iter().map(gap).collect::<Vec<_>>());
+    }
+    assert!(middles(&svg).contains(&"Spectral gap 1 − λ".to_owned()));
+    let (svg, _) = drawn(
+        &sandbox,
+        "--x diameter --by topology --only learning_rate=0.2",
+    );
+    assert!(
+        strokes(&svg, "1.2").is_empty(),
+        "an overlay of each kind is a point"
+    );
+    let mixed = "figure runs/tiny --x gap -o none.svg";
+    sandbox
+        .says(mixed)
+        .ended_with(2)
+        .complained_of(&["learning_rate"]);
 }

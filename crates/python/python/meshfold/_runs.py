@@ -354,8 +354,9 @@ class Runs(Sequence[Run]):
             y: the figure to draw, as `metric` of `table`.
             x: what measures how far a run is: `rounds`, `steps`, `epochs`, `examples`, `bytes`, `seconds`, or a figure that never
                 decreases, such as `wall_seconds`. Or a setting whose values are numbers, such as `alpha`: each curve then has a point for
-                each of them, the mean where `at` says, with its 95 % interval as an error bar. Or `share_of_clients`: each curve then
-                shows the clients where `at` says, from the least value of `y` to the largest.
+                each of them, the mean where `at` says, with its 95 % interval as an error bar. Or a figure of the overlays: `lambda`,
+                `gap`, `mean_degree`, `diameter`, `mean_distance` or `clustering`, with a point for each overlay. Or
+                `share_of_clients`: each curve then shows the clients where `at` says, from the least value of `y` to the largest.
             over: the setting whose values repeat a curve.
             only: draw only runs with these values: `{"topology": ["ring", "complete"]}`.
             band: `interval`, the 95 % interval of the mean; `sd` and `se`, the standard deviation of the runs and the standard

@@ -386,3 +386,33 @@ fn dense_and_iterative_routes_meet_at_their_border() {
         assert_close(growth.sqrt(), found.lambda, 1e-4);
     }
 }
+
+/// Zachary's karate club (1977), whose figures networkx 3 computes.
+#[test]
+fn the_karate_club_has_the_figures_that_networkx_finds() {
+    #[rustfmt::skip]
+    let club = [
+        (0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (0, 6), (0, 7), (0, 8), (0, 10), (0, 11), (0, 12), (0, 13), (0, 17), (0, 19), (0, 21),
+        (0, 31), (1, 2), (1, 3), (1, 7), (1, 13), (1, 17), (1, 19), (1, 21), (1, 30), (2, 3), (2, 7), (2, 8), (2, 9), (2, 13), (2, 27),
+        (2, 28), (2, 32), (3, 7), (3, 12), (3, 13), (4, 6), (4, 10), (5, 6), (5, 10), (5, 16), (6, 16), (8, 30), (8, 32), (8, 33),
+        (9, 33), (13, 33), (14, 32), (14, 33), (15, 32), (15, 33), (18, 32), (18, 33), (19, 33), (20, 32), (20, 33), (22, 32), (22, 33),
+        (23, 25), (23, 27), (23, 29), (23, 32), (23, 33), (24, 25), (24, 27), (24, 31), (25, 31), (26, 29), (26, 33), (27, 33),
+        (28, 31), (28, 33), (29, 32), (29, 33), (30, 32), (30, 33), (31, 32), (31, 33), (32, 33),
+    ];
+    let club = overlay(edges(&club), 34);
+    let weights = Weights::Laplacian(Laplacian::default());
+    let matrix = weights.matrix(&club).unwrap();
+    let (summary, _) = OverlaySummary::new(&club, &weights, &matrix).unwrap();
+    assert_eq!(summary.diameter, Some(5));
+    assert_close(summary.mean_distance.unwrap(), 2.408199643493761, 1e-12);
+    assert_close(summary.clustering.unwrap(), 0.5706384782076823, 1e-12);
+    assert_close(summary.assortativity.unwrap(), -0.47561309768461413, 1e-12);
+    let apart = overlay(edges(&[(0, 1), (2, 3)]), 5);
+    let matrix = weights.matrix(&apart).unwrap();
+    let (summary, _) = OverlaySummary::new(&apart, &weights, &matrix).unwrap();
+    assert_eq!((summary.diameter, summary.mean_distance), (None, None));
+    assert_eq!(
+        (summary.clustering, summary.assortativity),
+        (Some(0.0), None)
+    );
+}
