@@ -331,7 +331,7 @@ fn the_summary_has_the_keys_of_overlay_json_in_order() {
         .collect();
     let expected = "nodes edges connected degree lambda2 lambda_n lambda gap kappa p disagreement \
                     effective_neighbours theta c_lambda \
-                    lambda_walk doubly_stochastic min_self_weight edge_connectivity";
+                    lambda_walk doubly_stochastic min_self_weight edge_connectivity diameter mean_distance clustering assortativity";
     assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!(
         serde_json::to_string(&value["degree"]).unwrap(),

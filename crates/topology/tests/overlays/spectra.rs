@@ -407,7 +407,7 @@ fn the_karate_club_has_the_figures_that_networkx_finds() {
     assert_close(summary.mean_distance.unwrap(), 2.408199643493761, 1e-12);
     assert_close(summary.clustering.unwrap(), 0.5706384782076823, 1e-12);
     assert_close(summary.assortativity.unwrap(), -0.47561309768461413, 1e-12);
-    let apart = overlay(edges(&[(0, 1), (2, 3)]), 5);
+    let apart = Overlay::from_edges(5, [(0, 1), (2, 3)]).unwrap();
     let matrix = weights.matrix(&apart).unwrap();
     let (summary, _) = OverlaySummary::new(&apart, &weights, &matrix).unwrap();
     assert_eq!((summary.diameter, summary.mean_distance), (None, None));
