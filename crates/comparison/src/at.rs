@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use meshfold_experiment::results::{Figures, Progress};
+use meshfold_experiment::results::{Figures, Progress, more_is_better};
 
 use crate::series::{Band, Series};
 
@@ -24,10 +24,14 @@ pub enum At {
     LastFew(usize),
     /// Where the metric first reaches this value.
     Target(f64),
+    /// At the evaluation at which this figure is best, the first of several.
+    Best(String),
 }
 
 /// How the last evaluations are asked for on the command line.
 const LAST: &str = "last";
+/// How the best evaluation is asked for there.
+const BEST: &str = "best";
 
 /// Measures of progress that a run can be judged by; records do not hold `epochs`.
 const MEASURES: [Progress; 5] = [
@@ -54,6 +58,7 @@ impl fmt::Display for At {
             Self::Place { way, at } => write!(f, "{}={at}", name(*way)),
             Self::LastFew(count) => write!(f, "{LAST}={count}"),
             Self::Target(target) => write!(f, "target={target}"),
+            Self::Best(figure) => write!(f, "{BEST}={figure}"),
         }
     }
 }
@@ -63,8 +68,7 @@ impl FromStr for At {
 
     /// Reads `round=100`, `bytes=1e9` or `target=0.95`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let needed =
-            "needed round=, steps=, examples=, bytes=, seconds=, last= or target= with a number";
+        let needed = "needed round=, steps=, examples=, bytes=, seconds=, last= or target= with a number, or best= with a figure";
         let (written, number) = text.split_once('=').ok_or(needed)?;
         if written == LAST {
             let count = number.parse().ok().filter(|count| *count > 0);
@@ -72,6 +76,9 @@ impl FromStr for At {
                 format!("found {number}, needed a whole number of evaluations, at least 1")
             })?;
             return Ok(Self::LastFew(count));
+        }
+        if written == BEST && !number.is_empty() {
+            return Ok(Self::Best(number.to_owned()));
         }
         let number: f64 = number.parse().map_err(|_| needed)?;
         if !number.is_finite() || number < 0.0 {
@@ -114,6 +121,10 @@ impl At {
                 few.map(|few| few.iter().sum::<f64>() / few.len() as f64)
             }
             Self::Last | Self::Target(_) => last?.get(metric).copied(),
+            Self::Best(on) => {
+                last?;
+                best(on, evaluations)?.get(metric).copied()
+            }
         }
     }
 
@@ -124,7 +135,7 @@ impl At {
                 let last = evaluations.last().and_then(|last| last.get(way.figure()));
                 last.is_some_and(|end| end >= at)
             }
-            Self::Last | Self::LastFew(_) | Self::Target(_) => false,
+            Self::Last | Self::LastFew(_) | Self::Target(_) | Self::Best(_) => false,
         }
     }
 
@@ -139,6 +150,21 @@ impl At {
         let begins_before = ends.clone().any(|end| end < at);
         begins_before && self.is_passed(evaluations) && !ends.any(|end| end == at)
     }
+}
+
+/// The first of `evaluations` at which the figure called `on` is best.
+fn best<'a>(on: &str, evaluations: &'a [Figures]) -> Option<&'a Figures> {
+    let sign = if more_is_better(on) { 1.0 } else { -1.0 };
+    let mut best: Option<(f64, &Figures)> = None;
+    for figures in evaluations {
+        let score = figures.get(on).map(|value| sign * value);
+        if let Some(score) = score
+            && best.is_none_or(|(before, _)| score > before)
+        {
+            best = Some((score, figures));
+        }
+    }
+    best.map(|(_, figures)| figures)
 }
 
 #[cfg(test)]
@@ -186,6 +212,30 @@ mod tests {
     }
 
     #[test]
+    fn the_best_evaluation_is_the_first_at_which_the_figure_is_best() {
+        let at = |round: f64, [validation, loss]: [f64; 2]| -> Figures {
+            [
+                ("round", round),
+                ("validation_accuracy", validation),
+                ("test_loss", loss),
+            ]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into()
+        };
+        let evaluations = [[0.1, 9.0], [0.7, 5.0], [0.7, 3.0], [0.6, 4.0]];
+        let rounds = [0.0, 5.0, 10.0, 15.0].into_iter().zip(evaluations);
+        let evaluations: Vec<Figures> = rounds.map(|(round, pair)| at(round, pair)).collect();
+        let loss = |text: &str| loss(text, &evaluations, true);
+        assert_eq!(loss("best=validation_accuracy"), Some(5.0));
+        assert_eq!(loss("best=test_loss"), Some(3.0));
+        assert_eq!(loss("best=own.gap"), None);
+        let at: At = "best=test_loss".parse().unwrap();
+        assert_eq!(at.to_string(), "best=test_loss");
+        assert_eq!(at.value("round", &evaluations, false), None);
+        assert!("best=".parse::<At>().is_err() && "best".parse::<At>().is_err());
+    }
+
+    #[test]
     fn the_last_evaluations_count_by_their_mean() {
         let evaluations = evaluations();
         let loss = |text: &str| loss(text, &evaluations, true);
@@ -214,7 +264,7 @@ mod tests {
     #[test]
     fn what_is_no_place_is_refused() {
         let forms =
-            "needed round=, steps=, examples=, bytes=, seconds=, last= or target= with a number";
+            "needed round=, steps=, examples=, bytes=, seconds=, last= or target= with a number, or best= with a figure";
         for (text, reason) in [
             ("round", forms),
             ("round=x", forms),

@@ -72,6 +72,7 @@ pub(crate) fn table_request(request: &PlotRequest, at: At) -> Request {
         best: curves.best.clone(),
         on: curves.on.clone(),
         at,
+        unfinished: request.unfinished,
         metric: curves.y.clone(),
         words: curves.words.clone(),
         ..Request::over_seeds()

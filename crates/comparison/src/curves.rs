@@ -15,7 +15,7 @@ use crate::judged::{Judged, expect_figure, is_of_test_examples, known_of_clients
 use crate::loss::Loss;
 use crate::name::Name;
 use crate::naming::{Known, Naming, Wording};
-use crate::notes::{Choice, missing, of_other_data, unequal};
+use crate::notes::{Choice, edges, failing, missing, of_other_data, unequal};
 use crate::only::{Chosen, Only};
 use crate::series::{Band, Sample, Series};
 use crate::setting_axis::numbers;
@@ -126,6 +126,7 @@ impl Curves {
             expect_figure(on, judged)?;
         }
         let mut candidates = Group::all(judged, &names)?;
+        chosen.sort(&mut candidates, &names.by, &request.only);
         let wording = wording(&chosen, &names, on, request)?;
         for group in &mut candidates {
             group.call(&wording, &names);
@@ -138,6 +139,14 @@ impl Curves {
             by: &request.by,
             at: &At::Last,
         };
+        notes.extend(edges(
+            &candidates,
+            &groups,
+            &request.best,
+            &request.by,
+            &wording,
+        ));
+        notes.extend(failing(&candidates, &request.best, &wording));
         notes.extend(unequal(&candidates, &names.over, on, &choice, &wording));
         notes.extend(of_other_data(&groups, &names.over));
         let is_known = |run: &Judged| run.measured(&request.y) && run.measured(request.x.figure());

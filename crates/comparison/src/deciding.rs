@@ -1,9 +1,10 @@
 //! How the best values of settings are chosen.
 
-use meshfold_experiment::results::FigureKind;
+use meshfold_experiment::results::{FigureKind, Progress};
 
 use crate::client_figure::ClientFigure;
 use crate::cost_figure::{CostFigure, OF};
+use crate::error::TableError;
 use crate::judged::{Judged, is_of_local_tests, is_of_test_examples};
 use crate::naming::Wording;
 
@@ -21,6 +22,35 @@ pub(crate) fn deciding(on: Option<&str>, metric: &str, runs: &[Judged]) -> Strin
         None if says_how_good(metric) => metric.to_owned(),
         None => "test_accuracy".to_owned(),
     }
+}
+
+/// Where a choice goes by what it takes to reach a target: the figure that is to reach it, and the cost that is compared. `on` is either;
+/// `metric` is the figure whose way to the target is shown.
+pub(crate) fn until<'a>(on: &'a str, metric: &'a str) -> [&'a str; 2] {
+    match says_how_good(on) && is_alike(on, metric) {
+        true => [on, Progress::Rounds.figure()],
+        false => [metric, on],
+    }
+}
+
+/// Requires that `on` can choose where `metric` is to reach a target: as a figure that is to reach it, or as a cost.
+///
+/// # Errors
+/// [`TableError::OtherTarget`].
+pub(crate) fn expect_until(on: &str, metric: &str) -> Result<(), TableError> {
+    let is_own = on.starts_with("own.") || on.starts_with("theory.");
+    match says_how_good(on) && !is_own && !is_alike(on, metric) {
+        true => Err(TableError::OtherTarget {
+            on: on.to_owned(),
+            metric: metric.to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Whether one target may be that of either figure.
+fn is_alike(one: &str, other: &str) -> bool {
+    FigureKind::of(one) == FigureKind::of(other)
 }
 
 /// The figure of the validation examples that goes with `metric`.
@@ -131,14 +161,20 @@ pub(crate) fn soonest_choice(
     target: f64,
     wording: &Wording,
 ) -> String {
-    let examples = match (is_of_test_examples(metric), is_of_local_tests(metric)) {
+    let [reaching, cost] = until(on, metric);
+    let both = |is_of: fn(&str) -> bool| is_of(metric) && is_of(reaching);
+    let examples = match (both(is_of_test_examples), both(is_of_local_tests)) {
         (true, _) => Some("test examples"),
         (_, true) => Some("local test sets"),
         _ => None,
     };
-    let figure = metric.replace('_', " ");
+    let figure = reaching.replace('_', " ");
     let caution = examples.map_or_else(String::new, |examples| caution(best, &figure, examples));
-    let there = most_there(best, &target.to_string(), wording.name(on), wording);
+    let goal = match reaching == metric {
+        true => target.to_string(),
+        false => format!("a {} of {target}", wording.name(reaching)),
+    };
+    let there = most_there(best, &goal, wording.name(cost), wording);
     format!("{there} until then{caution}")
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::grouping::Group;
 use crate::naming::Wording;
-use crate::request::Request;
 
 /// From how many values on it is told: of two, one is the least and the other the largest.
 const FEWEST_VALUES: usize = 3;
@@ -14,7 +13,7 @@ const FEWEST_VALUES: usize = 3;
 pub(crate) fn at_the_edge(
     candidates: &[Group<'_>],
     groups: &[Group<'_>],
-    request: &Request,
+    best: &[String],
     wording: &Wording,
 ) -> Vec<(usize, String)> {
     let number = |value: &String| value.parse::<f64>().ok();
@@ -31,15 +30,15 @@ pub(crate) fn at_the_edge(
         } else {
             return None;
         };
-        let best = &request.best[setting];
-        let value = wording.value(best, &group.chosen[setting]);
+        let name = &best[setting];
+        let value = wording.value(name, &group.chosen[setting]);
         Some(format!(
             "the best {}, {value}, is the {which} of those tried: a {further} one may be better",
-            wording.name(best)
+            wording.name(name)
         ))
     };
     let of_group = |(place, group): (usize, &Group<'_>)| {
-        let settings = 0..request.best.len();
+        let settings = 0..best.len();
         let edges = settings.filter_map(|setting| edge(group, setting));
         edges.map(|edge| (place, edge)).collect::<Vec<_>>()
     };

@@ -108,6 +108,16 @@ pub enum TableError {
         /// The setting.
         written: String,
     },
+    /// A figure of another kind than the one with the target is to choose.
+    #[error(
+        "--on {on}: the target is one of {metric}; needed a figure of the same kind, or a cost such as round, bytes_total or simulated_seconds"
+    )]
+    OtherTarget {
+        /// What is to choose.
+        on: String,
+        /// What is to reach the target.
+        metric: String,
+    },
     /// A figure is to be drawn over a figure of overlays that no run has.
     #[error(
         "--x {written}: no run that is to be drawn has an overlay of which this figure is known"

@@ -246,21 +246,31 @@ pub(crate) fn is_best_of(row: &Row, rivals: &[&Row], metric: &str) -> bool {
         Outcome::Figure(estimate) => estimate,
         Outcome::Target(_) => None,
     };
-    let others = rivals.iter().filter_map(|other| estimate(other));
+    let others = rivals.iter().map(|other| estimate(other));
     is_best_estimate(metric, estimate(row), &others.collect::<Vec<_>>())
 }
 
 /// Whether none of the `rivals`, of which `own` is one, is a better estimate of `metric`. Of what it takes to reach a target, more runs
-/// that reach it are better than less of it.
-pub(crate) fn is_best_estimate(metric: &str, own: Option<Estimate>, rivals: &[Estimate]) -> bool {
+/// that reach it are better than less of it, so that one which alone has an estimate is the best.
+pub(crate) fn is_best_estimate(
+    metric: &str,
+    own: Option<Estimate>,
+    rivals: &[Option<Estimate>],
+) -> bool {
     let sign = if more_is_better(metric) { 1.0 } else { -1.0 };
     let counts = CostFigure::parse(metric).is_some();
     let rank = |estimate: &Estimate| {
         let there = if counts { estimate.n } else { 0 };
         (there, sign * estimate.mean)
     };
-    let is_best = |own: Estimate| rivals.iter().all(|other| rank(&own) >= rank(other));
-    rivals.len() > 1 && own.is_some_and(is_best)
+    let known = || rivals.iter().flatten();
+    let is_best = |own: Estimate| known().all(|other| rank(&own) >= rank(other));
+    let compared = if counts {
+        rivals.len()
+    } else {
+        known().count()
+    };
+    compared > 1 && own.is_some_and(is_best)
 }
 
 #[cfg(test)]

@@ -176,10 +176,12 @@ pub(crate) fn best_of<'a>(groups: &[Group<'a>], over: &Name, on: &str, at: &At) 
         let mean = group
             .estimate(over, on, at)
             .map(|estimate| sign * estimate.mean);
-        // A cost is known of those alone that reach the target.
+        // A cost is known of those alone that reach the target. Otherwise the values with failed runs come last: those that did not fail
+        // say too much good of them.
+        let failed = group.runs.iter().filter(|run| run.failure.is_some());
         let there = match CostFigure::parse(on) {
             Some(_) => group.values(over, on, at).len() as f64,
-            None => 0.0,
+            None => -(failed.count() as f64) / group.runs.len() as f64,
         };
         // Where nobody reaches it, those count that come nearest.
         let nearest = group.estimate(over, OF, at);
@@ -190,11 +192,11 @@ pub(crate) fn best_of<'a>(groups: &[Group<'a>], over: &Name, on: &str, at: &At) 
 }
 
 /// Of the groups with the same keys, the one of which the largest share of runs reaches `target` of `metric`; of several, the one with
-/// the least mean of `on` at the evaluations that reach it. If no run of any reaches it, the one with the best last mean of `metric`.
+/// the least mean of `cost` at the evaluations that reach it. If no run of any reaches it, the one with the best last mean of `metric`.
 pub(crate) fn soonest<'a>(
     groups: &[Group<'a>],
     over: &Name,
-    on: &str,
+    cost: &str,
     metric: &str,
     target: f64,
 ) -> Vec<Group<'a>> {
@@ -203,7 +205,7 @@ pub(crate) fn soonest<'a>(
             .runs
             .iter()
             .filter_map(|run| run.reaching(metric, target));
-        let costs = there.filter_map(|figures| figures.get(on).copied());
+        let costs = there.filter_map(|figures| figures.get(cost).copied());
         let costs: Vec<f64> = costs.collect();
         let mean = Estimate::of(&costs).map_or(f64::INFINITY, |estimate| estimate.mean);
         let sign = if more_is_better(metric) { 1.0 } else { -1.0 };
@@ -278,6 +280,115 @@ mod tests {
              accuracy, so the same test examples chose the setting and measure it)"
         );
         assert_eq!(chosen(Some("bytes_total")).0, ["1"]);
+    }
+
+    /// Runs of two learning rates: of each the rounds at which the validation and the test accuracy reach 0.5.
+    #[test]
+    fn validation_examples_choose_the_way_to_a_target_by_their_own() {
+        let run = |rate: f64, [validation, test]: [f64; 2]| {
+            let settings = format!("{{seed: 1, rate: {rate}}}");
+            let at = |round: f64| {
+                let accuracy = |there: f64| if round >= there { 0.5 } else { 0.1 };
+                [
+                    ("round", round),
+                    ("bytes_total", 10.0 * round),
+                    ("validation_accuracy", accuracy(validation)),
+                    ("validation_loss", 1.0),
+                    ("test_accuracy", accuracy(test)),
+                ]
+            };
+            let evaluations = [10.0, 20.0, 30.0].map(at);
+            let evaluations: Vec<&[(&str, f64)]> =
+                evaluations.iter().map(|all| all.as_slice()).collect();
+            Judged::finished(&settings, &evaluations)
+        };
+        let table = |on: &str| {
+            let request = Request {
+                best: vec!["rate".to_owned()],
+                at: At::Target(0.5),
+                on: Some(on.to_owned()),
+                ..Request::over_seeds()
+            };
+            Table::about(
+                vec![run(1.0, [30.0, 10.0]), run(2.0, [20.0, 30.0])],
+                request,
+            )
+        };
+        let chosen = |on: &str| table(on).unwrap().rows[0].chosen.clone();
+        assert_eq!(chosen("validation"), ["2"]);
+        assert_eq!(chosen("round"), ["1"]);
+        assert_eq!(
+            table("validation").unwrap().notes[0],
+            "rate is the value with which most runs reach a validation_accuracy of 0.5; of several, the one with the least mean of round \
+             until then"
+        );
+        let error = table("validation_loss").unwrap_err().to_string();
+        assert!(
+            error.starts_with("--on validation_loss: the target is one of test_accuracy"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn values_with_failed_runs_are_chosen_last() {
+        let run = |rate: f64, seed: usize, accuracy: f64| {
+            let settings = format!("{{seed: {seed}, rate: {rate}}}");
+            Judged::finished(&settings, &[&[("test_accuracy", accuracy)]])
+        };
+        let failed = |rate: f64, seed: usize| Judged {
+            is_finished: false,
+            failure: Some("the model became infinite".to_owned()),
+            ..run(rate, seed, 0.1)
+        };
+        let request = || Request {
+            best: vec!["rate".to_owned()],
+            ..Request::over_seeds()
+        };
+        let whole = [run(1.0, 1, 0.5), run(1.0, 2, 0.5)];
+        let some = [run(2.0, 1, 0.9), failed(2.0, 2)];
+        let table = Table::about([whole, some.clone()].concat(), request()).unwrap();
+        assert_eq!(table.rows[0].chosen, ["1"]);
+        let told = "values of rate with which a smaller share of runs failed go before others";
+        assert!(
+            table.notes.iter().any(|note| note == told),
+            "{:?}",
+            table.notes
+        );
+        let alone = Table::about(some.to_vec(), request()).unwrap();
+        assert_eq!(alone.rows[0].chosen, ["2"]);
+        assert!(
+            !alone.notes.iter().any(|note| note == told),
+            "{:?}",
+            alone.notes
+        );
+    }
+
+    #[test]
+    fn groups_come_in_the_order_in_which_values_are_asked_for() {
+        let mut runs = Vec::new();
+        for topology in ["ring", "star"] {
+            for algorithm in ["dsgd", "fedavg", "local"] {
+                let settings = format!("{{seed: 1, topology: {topology}, algorithm: {algorithm}}}");
+                runs.push(Judged::finished(&settings, &[&[("test_accuracy", 0.5)]]));
+            }
+        }
+        let rows = |only: &str| -> Vec<String> {
+            let request = Request {
+                by: ["topology", "algorithm"].map(str::to_owned).to_vec(),
+                only: vec![only.parse().unwrap()],
+                ..Request::over_seeds()
+            };
+            let table = Table::about(runs.clone(), request).unwrap();
+            table.rows.iter().map(|row| row.keys.join(" ")).collect()
+        };
+        assert_eq!(
+            rows("algorithm=local,dsgd"),
+            ["ring local", "ring dsgd", "star local", "star dsgd"]
+        );
+        assert_eq!(
+            rows("topology=star,ring")[..4],
+            ["star dsgd", "star fedavg", "star local", "ring dsgd"]
+        );
     }
 
     /// Rates and momenta of two methods under two seeds: each run with its accuracies after 10 and 20 rounds. One method has no momentum.

@@ -21,6 +21,8 @@ pub(crate) struct Judged {
     pub(crate) age: [usize; 2],
     pub(crate) figures: Vec<Figures>,
     pub(crate) is_finished: bool,
+    /// Whether it counts as finished though it is not.
+    pub(crate) is_cut_short: bool,
     /// Why it failed, if it did.
     pub(crate) failure: Option<String>,
     /// Whether the last evaluation was made on other test examples than those before.
@@ -49,6 +51,7 @@ impl Judged {
             figures,
             of_clients,
             is_finished: run.is_finished,
+            is_cut_short: false,
             failure: run.failure.clone(),
             ends_on_other_examples: run.ends_on_other_examples(),
             examples: run.examples(),
@@ -65,6 +68,16 @@ impl Judged {
             }
         }
         Ok(judged)
+    }
+
+    /// The run as one that ended with the last evaluation that it has, unless it failed.
+    pub(crate) fn as_far_as_it_is(self) -> Self {
+        let counts = self.failure.is_none() && !self.figures.is_empty();
+        Self {
+            is_finished: self.is_finished || counts,
+            is_cut_short: !self.is_finished && counts,
+            ..self
+        }
     }
 
     /// Whether an evaluation has the figure called `metric`.
@@ -138,6 +151,7 @@ impl Judged {
             age: [0; 2],
             figures: evaluations.iter().map(figures).collect(),
             is_finished: true,
+            is_cut_short: false,
             failure: None,
             ends_on_other_examples: false,
             examples: None,

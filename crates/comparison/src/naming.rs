@@ -194,11 +194,21 @@ impl<'a> Found<'a> {
             .iter()
             .map(|(_, value)| value.clone())
             .collect();
-        let with_setting: Vec<String> = known
-            .values
-            .iter()
-            .map(|(field, value)| format!("{field}={value}"))
-            .collect();
+        let of_setting = |split: usize| {
+            let (field, value) = (&name[..split], &name[split + 1..]);
+            let places = 0..known.values.len();
+            let places: Vec<usize> = places
+                .filter(|place| known.values[*place].0 == field)
+                .collect();
+            let values: Vec<String> = places
+                .iter()
+                .map(|place| known.values[*place].1.clone())
+                .collect();
+            let found = meant(value, &values).into_iter();
+            found.map(|found| places[found]).collect::<Vec<usize>>()
+        };
+        let splits = name.match_indices('=').map(|(split, _)| split);
+        let of_setting: Vec<usize> = splits.flat_map(of_setting).collect();
         let at = |places: Vec<usize>| {
             places
                 .into_iter()
@@ -207,7 +217,7 @@ impl<'a> Found<'a> {
         };
         Self {
             is_name: known.names.iter().any(|known| known == name),
-            of_one: at(meant(name, &with_setting)),
+            of_one: at(of_setting),
             of_any: at(meant(name, &values)),
         }
     }
@@ -251,6 +261,7 @@ mod tests {
                 value("rate", "0.1"),
                 value("alpha", "0.1"),
                 value("stragglers", "share=0.5"),
+                value("stragglers", "–"),
             ],
         }
     }
@@ -285,6 +296,14 @@ mod tests {
         let words = wording(&["0.10=tenth", "alpha=0.1=little"]).unwrap();
         assert_eq!(words.value("rate", "0.1"), "tenth");
         assert_eq!(words.value("alpha", "0.1"), "little");
+        let words = wording(&["rate=0.10=low"]).unwrap();
+        assert_eq!(
+            (words.value("rate", "0.1"), words.name("rate")),
+            ("low", "rate")
+        );
+        assert_eq!(words.value("alpha", "0.1"), "0.1");
+        let words = wording(&["stragglers=none=all in time"]).unwrap();
+        assert_eq!(words.value("stragglers", "–"), "all in time");
         let words = wording(&["share=0.5=half"]).unwrap();
         assert_eq!(words.value("stragglers", "share=0.5"), "half");
     }

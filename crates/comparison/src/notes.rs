@@ -11,7 +11,7 @@ use crate::deciding::{by_number, choice, listed, soonest_choice};
 use crate::digits::Digits;
 use crate::edge_of_range::at_the_edge;
 use crate::grouping::Group;
-use crate::judged::{Judged, is_of_test_examples};
+use crate::judged::{Judged, is_of_local_tests, is_of_test_examples};
 use crate::name::Name;
 use crate::naming::Wording;
 use crate::request::Request;
@@ -36,20 +36,24 @@ pub(crate) fn notes(
         });
         notes.extend(together(nobody_there(groups, on, request, wording)));
     }
-    notes.extend(together(edges(candidates, groups, request, wording)));
+    notes.extend(edges(candidates, groups, best, &request.by, wording));
     notes.extend(place(groups, request, wording));
     notes.extend(of_clients(groups, request, on, wording));
     let (by, at) = (&request.by, &request.at);
     let choice = Choice { best, by, at };
+    notes.extend(failing(candidates, best, wording));
     notes.extend(unequal(candidates, over, on, &choice, wording));
     notes.extend(of_other_data(candidates, over));
     let cost = CostFigure::parse(&request.metric);
     let is_known = |run: &Judged| match (&request.at, cost) {
         (At::Target(target), _) => run.knows_reaching(&request.metric, *target),
         (_, Some(cost)) => run.knows_reaching(OF, cost.target) && measures(run, cost),
-        (At::Last | At::LastFew(_) | At::Place { .. }, None) => knows_some(run, request),
+        (At::Last | At::LastFew(_) | At::Best(_) | At::Place { .. }, None) => {
+            knows_some(run, request)
+        }
     };
     notes.extend(missing(groups, over, &request.by, is_known));
+    notes.extend(together(cut_short(groups, over)));
     notes.extend(together(without_some_figure(
         groups, over, request, wording,
     )));
@@ -128,18 +132,35 @@ fn of_others_than_clients(groups: &[Group<'_>]) -> Vec<OfRow> {
 }
 
 /// The rows whose best values lie at the edge of those tried.
-fn edges(
+pub(crate) fn edges(
     candidates: &[Group<'_>],
     groups: &[Group<'_>],
-    request: &Request,
+    best: &[String],
+    by: &[String],
     wording: &Wording,
-) -> Vec<OfRow> {
-    let at_the_edge = at_the_edge(candidates, groups, request, wording).into_iter();
+) -> Vec<String> {
+    let at_the_edge = at_the_edge(candidates, groups, best, wording).into_iter();
     let of_row = |(place, what): (usize, String)| {
-        let row = row_of(&groups[place].keys, &request.by, wording);
+        let row = row_of(&groups[place].keys, by, wording);
         OfRow { row, what }
     };
-    at_the_edge.map(of_row).collect()
+    together(at_the_edge.map(of_row).collect())
+}
+
+/// Says that failed runs spoke against the values of the settings `best` that they had, if some of `candidates` failed and others did not.
+pub(crate) fn failing(
+    candidates: &[Group<'_>],
+    best: &[String],
+    wording: &Wording,
+) -> Option<String> {
+    let has_failed = |group: &Group<'_>| group.runs.iter().any(|run| run.failure.is_some());
+    let differ = candidates.iter().any(has_failed) && !candidates.iter().all(has_failed);
+    (differ && !best.is_empty()).then(|| {
+        format!(
+            "values of {} with which a smaller share of runs failed go before others",
+            listed(best, wording)
+        )
+    })
 }
 
 /// For each row whose candidates for `best` were measured under different numbers of `over`: the number of each.
@@ -261,6 +282,43 @@ fn measures(run: &Judged, cost: CostFigure) -> bool {
     run.figures.is_empty() || run.measured(cost.way.figure())
 }
 
+/// The runs that are not finished and count all the same.
+fn cut_short(groups: &[Group<'_>], over: &Name) -> Vec<OfRow> {
+    let say = |group: &Group<'_>| {
+        let runs = group.runs.iter().filter(|run| run.is_cut_short);
+        let value = |run: &&Judged| {
+            let value = over.text(&run.fields);
+            match run.last_round() {
+                Some(round) => format!("{value} (to round {round})"),
+                None => value,
+            }
+        };
+        let values: Vec<String> = runs.map(value).collect();
+        (!values.is_empty()).then(|| OfRow {
+            row: group.name(),
+            what: format!(
+                "not finished, but counted: {} {}",
+                over.written,
+                values.join(", ")
+            ),
+        })
+    };
+    groups.iter().filter_map(say).collect()
+}
+
+/// That figures are those at the evaluation at which `figure` is best.
+fn of_best(figure: &str, request: &Request, wording: &Wording) -> String {
+    let both =
+        |is_of: fn(&str) -> bool| is_of(figure) && request.figures().any(|shown| is_of(shown));
+    let caution = match (both(is_of_test_examples), both(is_of_local_tests)) {
+        (true, _) => " (so the same test examples chose the evaluation and measure it)",
+        (_, true) => " (so the same local test sets chose the evaluation and measure it)",
+        _ => "",
+    };
+    let figure = wording.name(figure);
+    format!("figures at the evaluation of each run at which {figure} is best{caution}")
+}
+
 /// That figures are means over the last `count` evaluations.
 fn of_last(groups: &[Group<'_>], count: usize, request: &Request) -> String {
     let mut runs = groups.iter().flat_map(|group| group.runs.iter().copied());
@@ -319,6 +377,7 @@ fn place(groups: &[Group<'_>], request: &Request, wording: &Wording) -> Option<S
     match at {
         At::Last => unequal_budgets(groups),
         At::LastFew(count) => Some(of_last(groups, *count, request)),
+        At::Best(figure) => Some(of_best(figure, request, wording)),
         At::Target(target) => Some(format!(
             "what it takes until {} first reaches {target}",
             wording.name(&request.metric)
@@ -370,7 +429,10 @@ pub(crate) fn missing(
             Some(run) => run.failure.as_deref().unwrap_or("not finished"),
             None => "no run",
         };
-        let missing = all.difference(&there).map(String::as_str);
+        let mut missing: Vec<&str> = all.difference(&there).map(String::as_str).collect();
+        let size = |value: &&str| value.parse::<f64>().unwrap_or(f64::INFINITY);
+        missing.sort_by(|one, other| size(one).total_cmp(&size(other)));
+        let missing = missing.into_iter();
         let reasons = by_reason(missing.map(|missing| (why(missing), missing)));
         let say = |(why, values): (&str, Vec<&str>)| {
             let verb = if values.len() == 1 { "is" } else { "are" };
@@ -389,6 +451,33 @@ pub(crate) fn missing(
 mod tests {
     use super::*;
     use crate::table::Table;
+
+    #[test]
+    fn runs_that_are_not_finished_count_if_that_is_asked_for() {
+        let stopped = Judged {
+            is_finished: false,
+            ..Judged::with_accuracies(1, &[(2.0, 0.25), (4.0, 0.5)])
+        };
+        let failed = Judged {
+            is_finished: false,
+            failure: Some("the model became infinite".to_owned()),
+            ..Judged::with_accuracies(2, &[(2.0, 0.1)])
+        };
+        let runs = [stopped, failed, Judged::with_accuracies(3, &[(10.0, 1.0)])];
+        let runs = runs.map(Judged::as_far_as_it_is).to_vec();
+        let table = Table::about(runs, Request::over_seeds()).unwrap();
+        let crate::table::Outcome::Figure(Some(estimate)) = table.rows[0].outcome else {
+            panic!("there are figures")
+        };
+        assert_eq!((estimate.n, estimate.mean), (2, 0.75));
+        assert_eq!(
+            table.notes,
+            [
+                "of all runs: seed 2 is missing (the model became infinite)",
+                "of all runs: not finished, but counted: seed 1 (to round 4)"
+            ]
+        );
+    }
 
     #[test]
     fn runs_that_did_not_measure_the_way_did_not_end_early() {

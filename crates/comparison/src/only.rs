@@ -6,6 +6,7 @@ use meshfold_experiment::results::Settings;
 
 use crate::error::TableError;
 use crate::fields::{ABSENT, Fields};
+use crate::grouping::Group;
 use crate::judged::Judged;
 use crate::name::Name;
 
@@ -42,8 +43,16 @@ fn is_same(written: &str, shown: &str) -> bool {
             let mut pairs = written.iter().zip(&shown);
             written.len() == shown.len() && pairs.all(|(written, shown)| is_same(written, shown))
         }
-        _ => written == shown || number(written).is_some_and(|size| number(shown) == Some(size)),
+        _ => {
+            let is_size = |size: f64| number(shown) == Some(size) || is_single(size, shown);
+            written == shown || number(written).is_some_and(is_size)
+        }
     }
+}
+
+/// Whether `shown` is what a setting of single precision keeps of `size`.
+fn is_single(size: f64, shown: &str) -> bool {
+    shown.parse() == Ok(size as f32) && (size as f32).to_string() == shown
 }
 
 /// The items of `[a, b]`; none if it is no list.
@@ -112,6 +121,42 @@ impl Chosen {
             }
         }
         keys
+    }
+
+    /// Puts `groups` into the order in which `only` names values of the settings `by`, the first of these before the others. Groups keep their
+    /// order in settings of which it names less than two values.
+    pub(crate) fn sort(&self, groups: &mut [Group<'_>], by: &[Name], only: &[Only]) {
+        let of_name = |name: &Name| {
+            let mut several = only.iter().filter(|only| only.values.len() > 1);
+            several.find(|only| {
+                self.name(&only.field)
+                    .is_ok_and(|other| other.is_same(name))
+            })
+        };
+        let orders: Vec<Option<&Only>> = by.iter().map(of_name).collect();
+        if orders.iter().all(Option::is_none) {
+            return;
+        }
+        let mut firsts: Vec<Vec<String>> = vec![Vec::new(); by.len()];
+        for group in &*groups {
+            for (known, key) in firsts.iter_mut().zip(&group.keys) {
+                if !known.contains(key) {
+                    known.push(key.clone());
+                }
+            }
+        }
+        groups.sort_by_cached_key(|group| {
+            let places = orders.iter().zip(&firsts).zip(&group.keys);
+            let place = |((order, firsts), key): ((&Option<&Only>, &Vec<String>), &String)| {
+                let is_key =
+                    |written: &String| !meant(written, std::slice::from_ref(key)).is_empty();
+                match order {
+                    Some(only) => only.values.iter().position(is_key),
+                    None => firsts.iter().position(|first| first == key),
+                }
+            };
+            places.map(place).collect::<Vec<_>>()
+        });
     }
 
     /// The setting that is called `written` in all runs, so that values are called the same whichever are chosen. A name that
@@ -198,6 +243,7 @@ mod tests {
             ("0.050", "0.05"),
             ("[4,8]", "[4, 8]"),
             ("[4, [8,16.0]]", "[4, [8, 16]]"),
+            ("0.123456789", "0.12345679"),
             ("ring", "ring"),
         ] {
             assert!(is_same(written, shown), "{written} is {shown}");

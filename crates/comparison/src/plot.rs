@@ -32,6 +32,8 @@ pub struct PlotRequest {
     pub bars: bool,
     /// Where bars, points over a setting and curves over the clients judge a run; at the last evaluation if absent.
     pub at: Option<At>,
+    /// Whether these take runs that are not finished and have not failed, too, with the evaluations that they have.
+    pub unfinished: bool,
     /// The setting whose values have a panel each.
     pub panels: Option<String>,
     /// Width of the page in millimetres; a column of a paper has about 85.

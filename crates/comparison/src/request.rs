@@ -22,6 +22,8 @@ pub struct Request {
     pub on: Option<String>,
     /// At which evaluation a run is judged.
     pub at: At,
+    /// Whether runs that are not finished and have not failed count, too, with the evaluations that they have.
+    pub unfinished: bool,
     /// The figure to show.
     pub metric: String,
     /// Further figures to show beside it.
@@ -52,6 +54,7 @@ impl Request {
             best: Vec::new(),
             on: None,
             at: At::Last,
+            unfinished: false,
             metric: "test_accuracy".to_owned(),
             also: Vec::new(),
             compare: None,

@@ -58,7 +58,7 @@ impl<'a> Figure<'a> {
 
     /// Whether the mean of `row` is the best of those of its `rivals`.
     fn is_best(&self, row: usize, rivals: &[usize]) -> bool {
-        let others = rivals.iter().filter_map(|other| self.means[*other]);
+        let others = rivals.iter().map(|other| self.means[*other]);
         is_best_estimate(self.name, self.means[row], &others.collect::<Vec<_>>())
     }
 }

@@ -9,7 +9,7 @@ use crate::ages::ages;
 use crate::at::At;
 use crate::baseline::compare;
 use crate::cost_figure::CostFigure;
-use crate::deciding::{deciding, taken};
+use crate::deciding::{deciding, expect_until, taken, until};
 use crate::difference::short;
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
@@ -152,18 +152,25 @@ impl Table {
             (At::Target(_), None) => Progress::Rounds.figure().to_owned(),
             _ => deciding(request.on.as_deref(), &request.metric, runs),
         };
+        if let At::Target(_) = request.at {
+            expect_until(on, &request.metric)?;
+        }
         expect_place(&request, runs)?;
         expect_across(&request)?;
         expect_several(&request)?;
         expect_no_cost(&request)?;
         expect_figure(on, runs)?;
         let mut candidates = Group::all(runs, &names)?;
+        chosen.sort(&mut candidates, &names.by, &request.only);
         let wording = wording(chosen, &names, on, &request)?;
         for group in &mut candidates {
             group.call(&wording, &names);
         }
         let groups = match request.at {
-            At::Target(target) => soonest(&candidates, &names.over, on, &request.metric, target),
+            At::Target(target) => {
+                let [reaching, cost] = until(on, &request.metric);
+                soonest(&candidates, &names.over, cost, reaching, target)
+            }
             _ => best_of(&candidates, &names.over, on, &request.at),
         };
         let mut notes = notes(&candidates, &groups, &names.over, on, &request, &wording);
@@ -231,11 +238,22 @@ impl Table {
 
 /// `runs` with the figures that `request` is about.
 pub(crate) fn judged(runs: &[RecordedRun], request: &Request) -> Result<Vec<Judged>, TableError> {
-    let wanted: Vec<String> = request.figures().chain(&request.on).cloned().collect();
+    let of_best = match &request.at {
+        At::Best(figure) => Some(figure),
+        _ => None,
+    };
+    let wanted = request.figures().chain(&request.on).chain(of_best);
+    let wanted: Vec<String> = wanted.cloned().collect();
     let fields = Fields::of_each(runs.iter().map(|run| &run.settings));
     let runs = runs.iter().zip(ages(runs)).zip(fields);
-    runs.map(|((run, age), fields)| Judged::of(run, age, fields, &wanted))
-        .collect()
+    runs.map(|((run, age), fields)| {
+        let judged = Judged::of(run, age, fields, &wanted)?;
+        Ok(match request.unfinished {
+            true => judged.as_far_as_it_is(),
+            false => judged,
+        })
+    })
+    .collect()
 }
 
 /// The words that `request` asks for. Values of runs that are not chosen may be named, too.
@@ -292,6 +310,7 @@ fn expect_place(request: &Request, runs: &[Judged]) -> Result<(), TableError> {
                 metric: request.metric.clone(),
             })
         }
+        At::Best(ref figure) => expect_figure(figure, runs),
         At::Target(_) | At::Last | At::LastFew(_) => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::at::At;
 use crate::cost_figure::{CostFigure, OF};
-use crate::deciding::{by_number, listed};
+use crate::deciding::{by_number, listed, until};
 use crate::grouping::Group;
 use crate::judged::Judged;
 use crate::name::Name;
@@ -18,7 +18,7 @@ pub(crate) fn nobody_there(
     wording: &Wording,
 ) -> Vec<OfRow> {
     let (metric, target) = match (&request.at, CostFigure::parse(on)) {
-        (At::Target(target), _) => (request.metric.as_str(), *target),
+        (At::Target(target), _) => (until(on, &request.metric)[0], *target),
         (_, Some(cost)) => (OF, cost.target),
         _ => return Vec::new(),
     };

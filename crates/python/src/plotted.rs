@@ -34,6 +34,7 @@ pub(crate) struct FigureRequest {
     font_size: f64,
     bars: bool,
     at: Option<String>,
+    unfinished: bool,
     panels: Option<String>,
     names: Vec<(String, String)>,
 }
@@ -93,6 +94,7 @@ impl FigureRequest {
             },
             bars: self.bars,
             at,
+            unfinished: self.unfinished,
             panels: self.panels,
             width: self.width,
             height: self.height,

@@ -74,9 +74,12 @@ pub(crate) struct FigureArguments {
     #[arg(long)]
     bars: bool,
     /// Where --bars and --x SETTING or share_of_clients judge a run: at round=, steps=, examples=, bytes= or seconds=, or by the mean of the
-    /// last evaluations, last=5 [default: the last evaluation]
+    /// last evaluations, last=5, or where a figure is best, best=validation_accuracy [default: the last evaluation]
     #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
+    /// There, take runs that are not finished with the evaluations that they have
+    #[arg(long)]
+    unfinished: bool,
     /// Axes that are logarithmic: x, y
     #[arg(long, value_name = "AXIS,...", value_enum, value_delimiter = ',')]
     log: Vec<AxisChoice>,
@@ -202,6 +205,7 @@ fn request(arguments: &FigureArguments) -> Result<PlotRequest, Failure> {
         },
         bars: arguments.bars,
         at: arguments.at.clone(),
+        unfinished: arguments.unfinished,
         panels: arguments.panels.clone(),
         width: arguments.width.millimetres(),
         height: arguments.height.map(Length::millimetres),

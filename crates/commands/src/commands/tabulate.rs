@@ -50,10 +50,13 @@ pub(crate) struct TableArguments {
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
     /// Where to judge a run: at round=, steps=, examples=, bytes= or seconds=, on the straight line between two evaluations;
-    /// last=5, by the mean of the last five evaluations; or target=, to show at which evaluation the metric first reached it
-    /// [default: the last evaluation]
+    /// last=5, by the mean of the last five evaluations; best=validation_accuracy, at the evaluation at which this figure is best; or
+    /// target=, to show at which evaluation the metric first reached it [default: the last evaluation]
     #[arg(long, value_name = "WAY=NUMBER")]
     at: Option<At>,
+    /// Take runs that are not finished, such as those that early stopping ended, with the evaluations that they have
+    #[arg(long)]
+    unfinished: bool,
     /// The figure to show, or several side by side; rounds_to=0.9 is what it takes until the test accuracy first reaches 0.9, and so
     /// are steps_to=, examples_to=, bytes_to= and seconds_to=
     #[arg(
@@ -149,6 +152,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
         best: arguments.best.clone(),
         on: arguments.on.clone(),
         at,
+        unfinished: arguments.unfinished,
         metric: figures.next().unwrap_or_default(),
         also: figures.collect(),
         compare: baseline.map(|baseline| (baseline.setting.clone(), baseline.value.clone())),

@@ -267,7 +267,8 @@ class Runs(Sequence[Run]):
         metric: str | Sequence[str] = "test_accuracy",
         over: str = "seed",
         only: Mapping[str, Value | Sequence[Value]] | None = None,
-        at: Mapping[str, float] | None = None,
+        at: Mapping[str, float | str] | None = None,
+        unfinished: bool = False,
         best: str | Sequence[str] | None = None,
         on: str | None = None,
         compare: Mapping[str, Value] | None = None,
@@ -288,8 +289,10 @@ class Runs(Sequence[Run]):
             over: the setting whose values repeat a row.
             only: take only runs with these values: `{"topology": ["ring", "complete"]}`.
             at: where to judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`, on the straight line between two
-                evaluations; `{"last": 5}`, by the mean of the last five evaluations; or `{"target": 0.95}`, to show when the metric
-                first reached it. At the last evaluation if absent.
+                evaluations; `{"last": 5}`, by the mean of the last five evaluations; `{"best": "validation_accuracy"}`, at the evaluation at
+                which this figure is best; or `{"target": 0.95}`, to show when the metric first reached it. At the last evaluation if
+                absent.
+            unfinished: take runs that are not finished, such as those that early stopping ended, with the evaluations that they have.
             best: take for each row the best value of this setting, such as `learning_rate`; or, of a list of settings,
                 `["learning_rate", "momentum"]`, the best combination of their values. A setting that a method lacks is null there.
             on: the figure that says which value is best, or `validation`; that of the validation examples if the runs have any, else
@@ -313,6 +316,7 @@ class Runs(Sequence[Run]):
             "best": [] if best is None else listed(best, "best"),
             "on": on,
             "at": None if at is None else "=".join(one_of(at, "at", '{"round": 100}') or ()),
+            "unfinished": unfinished,
             "metric": listed(metric, "metric"),
             "compare": one_of(compare, "compare", '{"algorithm": "dsgd"}'),
             "across": across,
@@ -340,7 +344,8 @@ class Runs(Sequence[Run]):
         panels: str | None = None,
         names: Mapping[Value, str] | None = None,
         bars: bool = False,
-        at: Mapping[str, float] | None = None,
+        at: Mapping[str, float | str] | None = None,
+        unfinished: bool = False,
         best: str | Sequence[str] | None = None,
         on: str | None = None,
     ) -> Figure:
@@ -375,7 +380,9 @@ class Runs(Sequence[Run]):
             bars: draw bars and no curves: a group for each value of the first setting of `by`, a colour for each of the
                 others.
             at: where bars, and curves over a setting or the clients, judge a run: `{"round": 100}`, or `steps`, `examples`, `bytes` or `seconds`;
-                or `{"last": 5}`, by the mean of the last five evaluations. At the last evaluation if absent.
+                `{"last": 5}`, by the mean of the last five evaluations; or `{"best": "validation_accuracy"}`, at the evaluation at which
+                this figure is best. At the last evaluation if absent.
+            unfinished: there, take runs that are not finished with the evaluations that they have.
             best: the setting of which each curve, bar or point over a setting has the best value, such as `learning_rate`; or a list of
                 settings, of which each has the best combination of values.
             on: the figure that says which value is best at the last evaluation, or `validation`; if absent that of the validation
@@ -407,6 +414,7 @@ class Runs(Sequence[Run]):
             "names": wording(names),
             "bars": bars,
             "at": None if at is None else "=".join(one_of(at, "at", '{"round": 100}') or ()),
+            "unfinished": unfinished,
         }
         return _meshfold.plot(self._recorded, self._places, request)
 
