@@ -25,6 +25,13 @@ pub(crate) fn of_this_command() -> Result<Option<Ranks>, Failure> {
     let ranks = Ranks::of_mpi()?;
     #[cfg(not(feature = "mpi"))]
     let ranks: Option<Ranks> = None;
+    #[cfg(not(feature = "mpi"))]
+    if let Some(count) = processes_of_mpi(|name| std::env::var(name).ok()) {
+        tracing::warn!(
+            "MPI started {count} processes, but this program was built without MPI: each of them works by itself. For one run over several \
+             processes, build it with `--features mpi`"
+        );
+    }
     if let Some(ranks) = &ranks {
         RANKS.get_or_init(|| ranks.downgrade());
         if !ranks.leads() {
@@ -32,6 +39,22 @@ pub(crate) fn of_this_command() -> Result<Option<Ranks>, Failure> {
         }
     }
     Ok(ranks)
+}
+
+/// How many processes MPI started, as its launcher tells the first of them; `None` if it started one, or if this is another of them.
+#[cfg(not(feature = "mpi"))]
+fn processes_of_mpi(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    // OpenMPI; MPICH and others with its launcher.
+    let launchers = [
+        ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+        ("PMI_SIZE", "PMI_RANK"),
+    ];
+    let number = |name: &str| variable(name)?.parse::<usize>().ok();
+    let mut counts = launchers.into_iter().filter_map(|(count, rank)| {
+        let is_first = number(rank) == Some(0);
+        number(count).filter(|count| *count > 1 && is_first)
+    });
+    counts.next()
 }
 
 /// Ends all ranks after a bug of this one, if there are any: the others would wait for it, and may be reading its rows.
@@ -111,5 +134,31 @@ pub(crate) fn sent_by_all(ranks: &Ranks) -> Sent {
         messages: sum(0),
         bytes: sum(1),
         bytes_in_place: sum(2),
+    }
+}
+
+#[cfg(all(test, not(feature = "mpi")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_several_processes_knows_how_many_there_are() {
+        let told = |variables: &[(&str, &str)]| {
+            processes_of_mpi(|name| {
+                let mut all = variables.iter();
+                all.find(|(known, _)| *known == name)
+                    .map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let of_open_mpi = |count, rank| {
+            told(&[
+                ("OMPI_COMM_WORLD_SIZE", count),
+                ("OMPI_COMM_WORLD_RANK", rank),
+            ])
+        };
+        assert_eq!(of_open_mpi("3", "0"), Some(3));
+        assert_eq!((of_open_mpi("3", "1"), of_open_mpi("1", "0")), (None, None));
+        assert_eq!(told(&[("PMI_SIZE", "4"), ("PMI_RANK", "0")]), Some(4));
+        assert_eq!(told(&[]), None);
     }
 }

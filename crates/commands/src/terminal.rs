@@ -1,12 +1,16 @@
 //! Standard error as a person sees it: lines, and progress bars below them.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use indicatif::{MultiProgress, ProgressBar};
+use jiff::Timestamp;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::prelude::*;
 
 use crate::ranks;
@@ -94,11 +98,23 @@ pub(crate) fn prepare(verbose: u8) {
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(Lines)
         .with_ansi(watched)
-        .without_time()
         .with_target(verbose > 1);
+    let lines = match verbose {
+        0 => lines.without_time().boxed(),
+        _ => lines.with_timer(Clock).boxed(),
+    };
     tracing_subscriber::registry()
         .with(lines.with_filter(levels(verbose)))
         .init();
+}
+
+/// The time of a line, in UTC.
+struct Clock;
+
+impl FormatTime for Clock {
+    fn format_time(&self, line: &mut Writer<'_>) -> fmt::Result {
+        write!(line, "{:.3}", Timestamp::now())
+    }
 }
 
 /// The log level of each target.

@@ -263,8 +263,7 @@ mod tests {
 
     #[test]
     fn what_is_no_place_is_refused() {
-        let forms =
-            "needed round=, steps=, examples=, bytes=, seconds=, last= or target= with a number, or best= with a figure";
+        let forms = "needed round=, steps=, examples=, bytes=, seconds=, last= or target= with a number, or best= with a figure";
         for (text, reason) in [
             ("round", forms),
             ("round=x", forms),

@@ -118,6 +118,13 @@ pub(crate) fn run_on(
         Err(report) => return Ok(report),
     };
     observer.started(plan);
+    tracing::info!(
+        "{} {}: {}, on {}",
+        plan.config.name,
+        plan.id,
+        plan.label(),
+        options.device.kind()
+    );
     announced.start();
     if plan.config.evaluate.measures_examples() {
         observer.preparing("the least losses, for the theory asked for");
@@ -141,6 +148,12 @@ pub(crate) fn run_on(
     )?;
     drop(data);
     if let Some(resumed) = &resumed {
+        tracing::info!(
+            "{} {}: goes on after round {}",
+            plan.config.name,
+            plan.id,
+            resumed.round
+        );
         observer.resumed(resumed);
     }
     let device = state.device().clone();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use meshfold_experiment::results::RecordedRun;
+use meshfold_experiment::results::{RecordedRun, is_run};
 use meshfold_experiment::{Ending, RunReport};
 use meshfold_report::{Gathered, LeftOut, ReportError};
 
@@ -17,12 +17,24 @@ pub(super) struct OwnRuns<'a> {
 }
 
 impl<'a> OwnRuns<'a> {
+    /// Those of `reports`, without runs that another process has just begun and of which nothing is written yet.
     pub(super) fn of(reports: &'a [RunReport]) -> Self {
-        let folders = reports.iter().map(|report| report.folder.as_path());
+        let is_to_come = |report: &RunReport| {
+            matches!(report.ending, Ending::Elsewhere) && !is_run(&report.folder)
+        };
+        let there = reports.iter().enumerate();
+        let there = there.filter(|(_, report)| !is_to_come(report));
         Self {
-            places: folders.zip(0..).collect(),
+            places: there
+                .map(|(place, report)| (report.folder.as_path(), place))
+                .collect(),
             reports,
         }
+    }
+
+    /// Whether nothing is written of any of them.
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
     }
 
     fn has(&self, folder: &Path) -> bool {

@@ -262,6 +262,9 @@ impl Session {
             return Comparison::None;
         }
         let own = OwnRuns::of(reports);
+        if own.is_empty() {
+            return Comparison::None;
+        }
         let gathered = match own.with_others() {
             Ok(gathered) => gathered,
             Err(ReportError::NothingLeft { left_out }) => {

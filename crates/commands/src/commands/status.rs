@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::arguments::DataArguments;
 use crate::commands::manage::find::{Experiment, runs_in};
-use crate::commands::submit::queued;
+use crate::commands::submit::queued_or_told;
 use crate::failure::Failure;
 use crate::figures::{duration, out_of, percent};
 use crate::json_lines;
@@ -104,7 +104,7 @@ pub(super) fn of_plans(
     let mut jobs = BTreeMap::new();
     for name in plans.iter().map(|plan| &plan.config.name) {
         jobs.entry(name)
-            .or_insert_with(|| queued(&results.join(name)).unwrap_or_default());
+            .or_insert_with(|| queued_or_told(&results.join(name)));
     }
     let of_plan = |plan: &RunPlan| {
         let folder = plan.folder(results);
@@ -133,7 +133,7 @@ fn of_folder(folder: &Path) -> Result<Vec<Run>, Failure> {
     let folders = runs_in(folder).map_err(Failure::refused)?;
     let mut runs = Vec::new();
     for experiment in Experiment::all(folders) {
-        let jobs = queued(&experiment.folder).unwrap_or_default();
+        let jobs = queued_or_told(&experiment.folder);
         let labels = experiment.labels();
         for (entry, label) in experiment.runs.into_iter().zip(labels) {
             runs.push(Run {
@@ -172,6 +172,8 @@ struct Line<'a> {
     /// The job of the scheduler that it is queued in.
     job: Option<&'a str>,
     seconds_left: Option<f64>,
+    /// Seconds since the process that runs it gave a sign of life.
+    last_sign_seconds: Option<f64>,
     /// Why it failed, or what is damaged.
     problem: Option<&'a str>,
 }
@@ -193,6 +195,7 @@ impl<'a> Line<'a> {
             since: holder.map(|holder| holder.since.to_string()),
             job: run.job(),
             seconds_left: run.seconds_left(),
+            last_sign_seconds: run.last_sign().map(|past| past.as_secs_f64().round()),
             problem: run.problem(),
         }
     }
@@ -223,11 +226,18 @@ fn print(runs: &[Run]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A process that has given no sign of life for so long may have died: it gives one every few seconds.
+const LATE: Duration = Duration::from_secs(30);
+
 fn cells(run: &Run) -> [String; 7] {
     let dash = || "-".to_owned();
     let place = run.holder().map(|holder| {
         let Process { host, pid, .. } = &holder.process;
-        format!("{host}, process {pid}")
+        let still = run.last_sign().filter(|past| *past > LATE);
+        let still = still.map_or_else(String::new, |past| {
+            format!(", last sign {} ago", duration(past))
+        });
+        format!("{host}, process {pid}{still}")
     });
     let job = run.job().map(|job| format!("job {job}"));
     let left = run.seconds_left();

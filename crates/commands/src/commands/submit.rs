@@ -16,8 +16,8 @@ use meshfold_engine::{DeviceRequest, Instructions};
 use meshfold_experiment::results::Claim;
 use meshfold_experiment::{Own, RunPlan, plan_elsewhere};
 
-pub(super) use self::ledger::queued;
 use self::ledger::{FOLDER, Submission, SubmittedArray};
+pub(super) use self::ledger::{queued, queued_or_told};
 use self::packing::{JobArray, Packing};
 use self::script::{Script, absolute};
 use crate::arguments::ExperimentArguments;

@@ -207,6 +207,7 @@ impl Dataset for CsvTable {
             tagged.warn_of_lost_owners(NAME, &files[0]);
         }
         layout.warn_of_untrained(&files[0]);
+        layout.warn_of_unnamed(self, &files[0]);
         let input = Input::Numbers(Shape::flat(layout.width));
         let summary = tagged.summary(input).of_numbers();
         Ok(summary.with_validation(tagged.validation.len()))

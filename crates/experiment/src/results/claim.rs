@@ -144,6 +144,16 @@ impl Claim {
         claims.pop().and_then(|claim| claim.holder)
     }
 
+    /// How long ago the process that has the run in `folder` gave its last sign of life, by the clock of this machine. The clock of the
+    /// machine that wrote it may go otherwise.
+    pub fn last_sign(folder: &Path) -> Option<Duration> {
+        let claim = claims_in(folder).ok()?.pop()?;
+        let written = fs::metadata(claim.path).and_then(|found| found.modified());
+        written
+            .ok()
+            .map(|written| written.elapsed().unwrap_or_default())
+    }
+
     /// Waits until it is known of each of `folders` whether a process has its run: seconds, or up to a minute where one has
     /// died on another machine.
     pub fn settle(folders: &[PathBuf]) {

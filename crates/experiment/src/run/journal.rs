@@ -5,6 +5,7 @@
 //! and the spool are removed after `DONE`, unless they are to be kept for a run of more rounds.
 
 use std::path::Path;
+use std::time::Instant;
 
 use meshfold_data::TrainingList;
 
@@ -221,12 +222,24 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
+    /// The run in a line of the log.
+    fn called(&self) -> String {
+        format!("{} {}", self.plan.config.name, self.plan.id)
+    }
+
     /// Judges the models and writes the record.
     pub(crate) fn record(&mut self, state: &mut RunState<'_>) -> Result<&Record, RunError> {
         let (record, scores) = state.evaluate()?;
         self.claim.verify()?;
         self.clients.append(record.round, &scores)?;
         self.metrics.append(&record)?;
+        let (round, accuracy) = (record.round, record.test_accuracy.mean);
+        let seconds = record.wall_seconds;
+        tracing::info!(
+            "{}: round {round}, test accuracy {:.2} %, after {seconds:.2} s of work",
+            self.called(),
+            100.0 * accuracy
+        );
         Ok(self.records.push_mut(record))
     }
 
@@ -272,8 +285,14 @@ impl<'a> Journal<'a> {
             parameters: SavedParameter::all(state.layout()),
             alive: state.rows_alive(),
         };
+        let begun = Instant::now();
         self.checkpoint.save(&saved, &state.stacks())?;
         self.saved = Some(round);
+        let seconds = begun.elapsed().as_secs_f64();
+        tracing::info!(
+            "{}: checkpoint of round {round}, written in {seconds:.2} s",
+            self.called()
+        );
         Ok(())
     }
 
@@ -295,6 +314,15 @@ impl<'a> Journal<'a> {
             all: totals.wall_seconds,
             processor: totals.processor_seconds,
         };
+        tracing::info!(
+            "{}: {} in round {}: {:.2} s of work, of which rounds {:.2} s and judging {:.2} s",
+            self.called(),
+            ending.name(),
+            state.round(),
+            seconds.all,
+            seconds.rounds,
+            seconds.judging
+        );
         let summary = summing_up::summary(self.plan, &self.records, &ending, seconds);
         folder.write_json("summary.json", &summary)?;
         self.metrics.sync()?;

@@ -329,7 +329,10 @@ fn ended(plan: &RunPlan, options: &RunOptions, ending: Ending) -> Result<RunRepo
 /// The report of a run that broke off. Its folder says why, too.
 fn failed(plan: &RunPlan, options: &RunOptions, error: RunError) -> Result<RunReport, RunError> {
     let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
-    folder.note_failure(&error);
+    // The run itself is as good as before: it can go on where it was begun.
+    if !matches!(error, RunError::OtherDevice { .. }) {
+        folder.note_failure(&error);
+    }
     ended(plan, options, Ending::Failed { error })
 }
 

@@ -79,6 +79,9 @@ pub fn time_run(
     }))
 }
 
+/// How many times the time that may be spent the first round may take and be followed by a second one.
+const FIRST: f64 = 4.0;
+
 /// Seconds that `work` takes on `device`.
 fn seconds<T>(
     device: &Device,
@@ -90,10 +93,16 @@ fn seconds<T>(
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// Whether to make another round after `rounds` that took so long: until the time `spent` is over.
+/// Whether to make another round after `rounds` that took so long: until the time `spent` is over. The first round alone says little, so
+/// there is a second one unless it would take many times as long.
 fn wants_more(rounds: &[f64], spent: Duration) -> bool {
     let so_far: f64 = rounds.iter().sum();
-    so_far < spent.as_secs_f64() || rounds.is_empty()
+    let spent = spent.as_secs_f64();
+    match rounds.len() {
+        0 => true,
+        1 => so_far < FIRST * spent,
+        _ => so_far < spent,
+    }
 }
 
 /// The median of `rounds` without the first of several, which also makes room and compiles kernels.
@@ -127,6 +136,7 @@ mod tests {
         assert!(wants_more(&[], Duration::ZERO), "at least one");
         assert!(wants_more(&[0.5, 1.0], spent));
         assert!(!wants_more(&[0.5, 1.5], spent));
-        assert!(!wants_more(&[3.0], spent));
+        assert!(wants_more(&[3.0], spent), "the first one warms up");
+        assert!(!wants_more(&[9.0], spent) && !wants_more(&[3.0, 0.1], spent));
     }
 }

@@ -150,7 +150,7 @@ def dataset(
             f"dataset: x_test is of shape {list(given_test.shape)} and type {given_test.dtype}, but x is of shape {list(given.shape)} and "
             f"type {given.dtype}: needed examples of one shape, bytes (uint8) in both or numbers in both"
         )
-    _tell_of_scale(train, test, is_whole or test_is_whole)
+    _tell_of_scale(train, test, (is_whole, test_is_whole))
     y, y_test, label_names = _tags.numbered(y, y_test, "y")
     owner, owner_test, owner_names = (owner, owner_test, []) if owner is None else _tags.numbered(owner, owner_test, "owner")
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
@@ -207,14 +207,14 @@ def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, in
     return np.ascontiguousarray(array.reshape(len(array), -1)), (channels, height, width), is_whole
 
 
-def _tell_of_scale(train: NDArray[Any], test: NDArray[Any], are_whole: bool) -> None:
+def _tell_of_scale(train: NDArray[Any], test: NDArray[Any], are_whole: tuple[bool, bool]) -> None:
     """Warns of numbers as features that are larger than those that models usually learn from."""
     if train.dtype == np.uint8:
         return
     least, most = (float(each) for each in (min(train.min(initial=0), test.min(initial=0)), max(train.max(initial=0), test.max(initial=0))))
-    if max(-least, most) > (1 if are_whole else _LARGEST):
+    if max(-least, most) > (1 if any(are_whole) else _LARGEST):
         warn_user(
-            f"dataset: the features of x and x_test are {'whole ' * are_whole}numbers from {least:g} to {most:g}, and are taken as they are: models "
+            f"dataset: the features of x and x_test are {'whole ' * all(are_whole)}numbers from {least:g} to {most:g}, and are taken as they are: models "
             "learn best from features of mean 0 and deviation 1. Scale them, or give pixels as bytes (uint8), which are divided by 255"
         )
 

@@ -123,6 +123,12 @@ impl Run {
         Some(rounds * holder.seconds_per_round()?)
     }
 
+    /// For how long the process that runs it has given no sign of life, by the clock of this machine.
+    pub(super) fn last_sign(&self) -> Option<Duration> {
+        self.holder()?;
+        Claim::last_sign(&self.folder)
+    }
+
     /// Whether the run may still go on: it runs, is queued, waits, or was interrupted.
     pub(super) fn is_to_come(&self) -> bool {
         matches!(

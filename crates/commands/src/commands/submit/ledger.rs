@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::slurm;
+use crate::terminal;
 
 /// The folder beside the runs that scripts, logs and records of submissions lie in.
 pub(super) const FOLDER: &str = "slurm";
@@ -49,6 +50,16 @@ pub(in crate::commands) fn queued(folder: &Path) -> Result<BTreeMap<String, Stri
     }
     let active = slurm::active()?;
     Ok(of_active(&submissions, &active))
+}
+
+/// [`queued`], with a line on standard error if Slurm does not tell: no run is known to be queued then.
+pub(in crate::commands) fn queued_or_told(folder: &Path) -> BTreeMap<String, String> {
+    queued(folder).unwrap_or_else(|reason| {
+        terminal::line(&format!(
+            "{reason}; runs that are queued are shown as waiting or interrupted"
+        ));
+        BTreeMap::new()
+    })
 }
 
 fn of_active(

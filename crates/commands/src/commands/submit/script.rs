@@ -161,13 +161,18 @@ impl<'a> Script<'a> {
 
     /// The script of the job that comes last.
     pub(super) fn report(&self) -> String {
-        let mut script = self.head(&[
+        let arguments = self.arguments;
+        let mut options = vec![
             format!(
                 "--output={}",
                 escaped(&self.folder.join("report.out"), "report.out")
             ),
             "--ntasks=1".to_owned(),
-        ]);
+        ];
+        let (memory, time) = (arguments.memory.iter(), arguments.time.iter());
+        options.extend(memory.map(|memory| format!("--mem={memory}")));
+        options.extend(time.map(|time| format!("--time={time}")));
+        let mut script = self.head(&options);
         let program = &self.program;
         let experiment = quoted(self.experiment.as_os_str());
         writeln!(

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::NAME;
 use super::category::OneHot;
 use super::columns::{Use, spoken};
 use super::fault::TableFault;
 use super::tags::Table;
+use super::{CsvTable, NAME};
 use crate::datasets::own_tables::MOST_NUMBERS;
 
 /// How the columns of a table become features.
@@ -90,6 +90,28 @@ impl Layout {
             features += self.features_of(*used);
             features > feature
         })
+    }
+
+    /// The first column without a name in the header that is a feature, though no setting names it.
+    pub(super) fn unnamed(&self, settings: &CsvTable) -> Option<usize> {
+        let names = self
+            .names
+            .as_ref()
+            .filter(|_| settings.features.is_none())?;
+        let is_unnamed = |(name, used): (&String, &Use)| name.is_empty() && *used == Use::Number;
+        names.iter().zip(&self.uses).position(is_unnamed)
+    }
+
+    /// Warns of a feature whose column has no name; `place` is where it is.
+    pub(super) fn warn_of_unnamed(&self, settings: &CsvTable, place: &Path) {
+        if let Some(column) = self.unnamed(settings) {
+            tracing::warn!(
+                "{NAME}: {}: {} has no name in the header and is a feature: if it numbers the rows, as an index that pandas wrote does, leave \
+                 it out by `ignore: [{column}]`",
+                place.display(),
+                spoken(column, self.names.as_deref()),
+            );
+        }
     }
 
     /// Warns of words of categories that no training row has; `place` is where they are.

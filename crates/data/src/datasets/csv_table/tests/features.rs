@@ -121,6 +121,22 @@ fn words_that_only_test_rows_have_are_named() {
 }
 
 #[test]
+fn an_index_without_a_name_is_told_unless_a_setting_says_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    std::fs::write(&path, ",length,kind\n0,1.5,a\n1,2.5,b\n2,3.5,a\n").unwrap();
+    let unnamed = |rest: &str| {
+        let json = format!(r#"{{"file": "table.csv", "label": "kind"{rest}}}"#);
+        let settings = settings(&json);
+        let (layout, _) = settings.tagged(std::slice::from_ref(&path)).unwrap();
+        layout.unnamed(&settings)
+    };
+    assert_eq!(unnamed(""), Some(0));
+    assert_eq!(unnamed(r#", "ignore": [0]"#), None);
+    assert_eq!(unnamed(r#", "features": [0, 1]"#), None);
+}
+
+#[test]
 fn outlines_of_such_tables_are_those_of_their_examples() {
     let folder = tempfile::tempdir().unwrap();
     let place = DataFolder::new(folder.path());
