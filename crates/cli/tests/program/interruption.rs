@@ -94,6 +94,8 @@ fn an_interrupted_run_is_not_lost_to_another_instruction_set() {
             said.err
         );
         assert!(contents() == before);
+        let line = &sandbox.says("status runs/long --json").ended_with(0).json()[0];
+        assert_eq!(line["state"], "interrupted", "{line}");
     }
     let resumed = sandbox
         .says("run long.yaml --set sweep=null --cpu portable --set rounds=120")
@@ -103,6 +105,40 @@ fn an_interrupted_run_is_not_lost_to_another_instruction_set() {
         "{}",
         resumed.err
     );
+}
+
+#[test]
+fn a_line_of_the_log_for_each_step_of_a_run_has_its_time() {
+    let sandbox = Sandbox::new();
+    let run = "run tiny.yaml -q --set checkpoint={every: 1}";
+    let words: Vec<&str> = run.splitn(5, ' ').collect();
+    let said = sandbox
+        .meshfold(&[&words[..], &["-v"]].concat())
+        .ended_with(0);
+    for part in [
+        "INFO tiny ",
+        "checkpoint of round 1, written",
+        "test accuracy",
+        "finished in round",
+    ] {
+        assert!(said.err.contains(part), "{part}: {}", said.err);
+    }
+    let year = |line: &str| {
+        line.get(..5)
+            .is_some_and(|start| start.starts_with("20") && start.ends_with('-'))
+    };
+    assert!(
+        said.err
+            .lines()
+            .filter(|line| line.contains("INFO"))
+            .all(year),
+        "{}",
+        said.err
+    );
+    let quiet = sandbox
+        .meshfold(&[&words[..], &["--again"]].concat())
+        .ended_with(0);
+    assert_eq!(quiet.err, "");
 }
 
 #[test]

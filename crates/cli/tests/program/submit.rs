@@ -28,7 +28,12 @@ fn with_slurm() -> Sandbox {
 }
 
 fn submit(sandbox: &Sandbox, further: &[&str]) -> Said {
-    let arguments = [&["submit", "tiny.yaml", "--set", SWEEP], further].concat();
+    with_slurm_in_the_path(sandbox, "submit", further)
+}
+
+/// `command` of the sweep.
+fn with_slurm_in_the_path(sandbox: &Sandbox, command: &str, further: &[&str]) -> Said {
+    let arguments = [&[command, "tiny.yaml", "--set", SWEEP], further].concat();
     let mut command = sandbox.command(&arguments);
     let path = std::env::var("PATH").unwrap();
     let bin = sandbox.path("bin");
@@ -109,6 +114,29 @@ fn a_sweep_becomes_arrays_below_the_limit_and_a_report_after_them() {
     assert!(
         report.contains(" report ") && report.contains("runs/tiny"),
         "{report}"
+    );
+    assert!(report.contains("#SBATCH --time=1:00:00"), "{report}");
+}
+
+#[test]
+fn a_scheduler_that_does_not_answer_is_told() {
+    let sandbox = with_slurm();
+    submit(&sandbox, &["--jobs", "5", "--jobs-at-once", "9"]).ended_with(0);
+    sandbox.write("queue", "101 0\n102 1\n");
+    let status = || with_slurm_in_the_path(&sandbox, "status", &[]).ended_with(0);
+    let answered = status();
+    assert!(
+        answered.out.contains("2 queued") && answered.err.is_empty(),
+        "{}",
+        answered.out
+    );
+    fs::remove_file(sandbox.path("queue")).unwrap();
+    let unanswered = status();
+    assert!(
+        unanswered.err.contains("`squeue` failed: cat: queue")
+            && unanswered.err.contains("shown as waiting"),
+        "{}",
+        unanswered.err
     );
 }
 

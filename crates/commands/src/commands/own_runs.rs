@@ -79,3 +79,31 @@ impl<'a> OwnRuns<'a> {
 pub(super) fn is_broken(ending: &Ending) -> bool {
     matches!(ending, Ending::Failed { .. } | Ending::Damaged { .. })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_another_process_has_just_begun_are_not_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let report = |name: &str, ending: Ending| RunReport {
+            id: name.to_owned(),
+            folder: folder.path().join(name),
+            ending,
+            resumed_from: None,
+            checkpoint: None,
+            data: None,
+            last: None,
+            summary: None,
+        };
+        let mut reports = vec![report("begun", Ending::Elsewhere)];
+        assert!(OwnRuns::of(&reports).is_empty());
+        reports.push(report("gone", Ending::Finished));
+        let own = OwnRuns::of(&reports);
+        assert!(!own.has(&reports[0].folder) && own.has(&reports[1].folder));
+        std::fs::create_dir(&reports[0].folder).unwrap();
+        std::fs::write(reports[0].folder.join("config.yaml"), "seed: 1\n").unwrap();
+        assert!(OwnRuns::of(&reports).has(&reports[0].folder));
+    }
+}
