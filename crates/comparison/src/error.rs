@@ -341,6 +341,9 @@ pub enum TableError {
         /// Whether the value is another setting with its value.
         is_a_setting: bool,
     },
+    /// There is nothing to compare.
+    #[error("there are no runs to compare")]
+    NoRuns,
     /// No run has all the values that were asked for.
     #[error("no run is left: none has all the values of --only")]
     NothingLeft,

@@ -102,6 +102,9 @@ pub(crate) struct Chosen {
 impl Chosen {
     /// Of `runs` those that have one of the values for each setting of `only`.
     pub(crate) fn of(runs: Vec<Judged>, only: &[Only]) -> Result<Self, TableError> {
+        if runs.is_empty() {
+            return Err(TableError::NoRuns);
+        }
         let all: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
         let chosen = chosen(&all, only)?;
         let mut by_age: Vec<usize> = (0..runs.len()).collect();
@@ -233,6 +236,12 @@ mod tests {
         let values = |text: &str| text.parse::<Only>().unwrap().values;
         assert_eq!(values("hidden=[4, 8],[4]"), ["[4, 8]", "[4]"]);
         assert_eq!(values("topology=ring,complete"), ["ring", "complete"]);
+    }
+
+    #[test]
+    fn nothing_is_chosen_of_no_runs() {
+        let error = Chosen::of(Vec::new(), &[]).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), "there are no runs to compare");
     }
 
     #[test]

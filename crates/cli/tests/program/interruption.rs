@@ -191,6 +191,16 @@ fn ctrl_c_keeps_everything_and_the_same_command_goes_on() {
 }
 
 #[test]
+fn runs_that_never_began_are_told_after_ctrl_c() {
+    let sandbox = Sandbox::new();
+    sandbox.write("long.yaml", LONG);
+    let child = sandbox.start("run long.yaml --at-once 1 --threads 1");
+    let (code, said) = interrupt(&sandbox, child, "-INT", 4);
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("2 runs have not begun"), "{said}");
+}
+
+#[test]
 fn a_run_that_the_system_stops_has_the_bits_of_one_in_one_go() {
     let sandbox = Sandbox::new();
     sandbox.write("long.yaml", LONG);

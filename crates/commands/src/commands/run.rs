@@ -127,6 +127,11 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
             tensorboard::say(events.path())?;
         }
     }
+    match plans.len() - reports.len() {
+        0 => {}
+        1 => terminal::line("1 run has not begun"),
+        waiting => terminal::line(&format!("{waiting} runs have not begun")),
+    }
     let lacks_page = lacks_page || comparison.is_lacking();
     verdict(&plans, &reports, lacks_page, &asked)
 }
