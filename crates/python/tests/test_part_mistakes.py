@@ -74,6 +74,19 @@ def test_features_beyond_a_usual_scale_are_told() -> None:
         assert data(usual) == []
 
 
+def test_numbers_of_two_kinds_are_not_called_whole() -> None:
+    x, y = np.arange(24).reshape(6, 4), np.arange(6) % 2
+    with pytest.warns(mf.MeshfoldWarning, match="features of x and x_test are numbers from -2.5 to 23"):
+        mf.dataset(x, y, np.full((6, 4), -2.5), y)
+
+
+def test_images_with_their_channels_last_are_told() -> None:
+    (words,) = data(np.zeros((6, 8, 9, 3), np.uint8))
+    assert words.startswith("dataset: x has images of 8 channels of 9 x 3; if these are 8 x 9 pixels of 3 channels")
+    for usual in ((6, 3, 8, 8), (6, 1, 8, 3), (6, 8, 3), (6, 16, 2, 3)):
+        assert data(np.zeros(usual, np.uint8)) == []
+
+
 def test_labels_that_are_no_whole_numbers_are_told_what_a_regression_learns() -> None:
     x = np.zeros((6, 3), np.float32)
     words = "dataset: y is of type float64, needed whole numbers: labels are classes, counted from 0. A regression .*`{linear: {targets: value}}`"

@@ -151,6 +151,7 @@ def dataset(
             f"type {given.dtype}: needed examples of one shape, bytes (uint8) in both or numbers in both"
         )
     _tell_of_scale(train, test, (is_whole, test_is_whole))
+    _tell_of_channels_last(shape)
     y, y_test, label_names = _tags.numbered(y, y_test, "y")
     owner, owner_test, owner_names = (owner, owner_test, []) if owner is None else _tags.numbered(owner, owner_test, "owner")
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
@@ -216,6 +217,16 @@ def _tell_of_scale(train: NDArray[Any], test: NDArray[Any], are_whole: tuple[boo
         warn_user(
             f"dataset: the features of x and x_test are {'whole ' * all(are_whole)}numbers from {least:g} to {most:g}, and are taken as they are: models "
             "learn best from features of mean 0 and deviation 1. Scale them, or give pixels as bytes (uint8), which are divided by 255"
+        )
+
+
+def _tell_of_channels_last(shape: tuple[int, int, int]) -> None:
+    """Warns of images that seem to have their channels last, as in other programs."""
+    channels, height, width = shape
+    if channels > 4 and height > 4 and width in (1, 3, 4):
+        warn_user(
+            f"dataset: x has images of {channels} channels of {height} x {width}; if these are {channels} x {height} pixels of {width} channels, "
+            "give them as [images, channels, height, width], with numpy.moveaxis(x, -1, 1)"
         )
 
 
