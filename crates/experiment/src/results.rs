@@ -4,12 +4,13 @@
 //! settings and figures by their names alone. Whatever shows runs, such as a report, starts from it.
 
 mod appended_file;
+pub(crate) mod checkpoint;
 pub(crate) mod claim;
 mod client_scores;
 mod client_table;
 pub(crate) mod clients;
+pub(crate) mod data_digests;
 mod evaluation_log;
-pub(crate) mod figure_kind;
 mod figures;
 mod file_states;
 mod final_accuracies;
@@ -40,13 +41,13 @@ mod table_file;
 mod text_counts;
 mod trained_models;
 
+pub use crate::figure_kind::{FigureKind, more_is_better, reaches};
 pub use meshfold_algorithms::RowKind;
 
 pub use claim::{Claim, Holder, Process};
 pub use client_scores::ClientViews;
 pub use client_table::ClientScore;
 pub use evaluation_log::{Evaluation, RecordedSpread};
-pub use figure_kind::{FigureKind, more_is_better, reaches};
 pub use figures::{Figures, metrics};
 pub use file_states::FileStates;
 pub use final_accuracies::RowAccuracy;

@@ -9,7 +9,7 @@ use crate::config::fine_tune::FineTune;
 use crate::config::membership::{AttackedModels, Membership};
 use crate::config::quantity::Quantity;
 use crate::config::test_examples::TestExamples;
-use crate::results::figure_kind::reaches;
+use crate::figure_kind::reaches;
 
 /// When and on what models are judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::evaluate::Evaluate;
-use crate::results::figure_kind::reaches;
+use crate::figure_kind::reaches;
 use crate::results::oscillation::oscillation;
 use crate::results::records::{Record, Spread};
 

@@ -12,16 +12,19 @@ use crate::config::edge_list;
 use crate::config::run_config::{self, RunConfig};
 use crate::files::whole_file::remove_leftovers;
 use crate::plan::run_plan::RunPlan;
+use crate::results::checkpoint::{
+    CheckpointFile, Origin, Saved, SavedParameter, VerifiedCheckpoint,
+};
 use crate::results::claim::Claim;
 use crate::results::clients::ClientScores;
+use crate::results::data_digests::DataDigests;
 use crate::results::names::{NAMES, Names};
 use crate::results::records::{METRICS, Metrics, Record};
 use crate::results::run_error::RunError;
 use crate::results::run_folder::{CHECKPOINT, DONE, Done, ENVIRONMENT, FAILURE, RunFolder};
 use crate::results::summary::Seconds;
-use crate::run::checkpoint::{CheckpointFile, Origin, Saved, SavedParameter, VerifiedCheckpoint};
 use crate::run::client_views;
-use crate::run::digests::{DataDigests, name_of};
+use crate::run::digests::name_of;
 use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::Environment;
 use crate::run::observer::Resumed;

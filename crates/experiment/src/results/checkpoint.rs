@@ -1,5 +1,7 @@
 //! `checkpoint.safetensors`: what an interrupted run resumes from.
 
+mod sealed_tensors;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,10 +11,10 @@ use meshfold_theory::IterateWeights;
 use serde::{Deserialize, Serialize};
 
 use crate::files::whole_file::{persist, temporary};
+use crate::results::checkpoint::sealed_tensors::SealedTensors;
+use crate::results::data_digests::DataDigests;
 use crate::results::run_error::RunError;
 use crate::results::run_folder::Done;
-use crate::run::digests::DataDigests;
-use crate::run::sealed_tensors::{self, SealedTensors};
 
 /// The name of the models in a checkpoint; a method's own stacks have the names that it gives them.
 pub(crate) const MODELS: &str = "models";
