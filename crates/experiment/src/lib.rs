@@ -74,9 +74,8 @@ pub use plan::selection::{Part, Selection, SelectionError};
 pub use plan::warnings::warnings;
 pub use plan::{plan, plan_elsewhere, plan_on, plan_without_data};
 pub use results::data_digests::DataDigests;
-pub use results::records::{
-    FiniteSpread, Measurements, Record, RecordedFigure, Spread, read_records,
-};
+pub use results::metrics::record::{FiniteSpread, Measurements, Record, RecordedFigure, Spread};
+pub use results::metrics::writer::read_records;
 pub use results::run_error::RunError;
 pub use results::run_folder::Done;
 pub use results::summary::{Milestone, Seconds, Status, Summary, Target};

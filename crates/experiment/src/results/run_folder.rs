@@ -18,6 +18,18 @@ use crate::results::run_error::RunError;
 /// The file that marks a finished run; it is written last.
 pub const DONE: &str = "DONE";
 
+/// The settings of a run.
+pub(crate) const CONFIG: &str = "config.yaml";
+
+/// The records of a run.
+pub(crate) const METRICS: &str = "metrics.jsonl";
+
+/// The scores of all its models.
+pub(crate) const CLIENTS: &str = "clients.parquet";
+
+/// Those of all evaluations until [`CLIENTS`] is made of them. It stays beside a checkpoint that is kept.
+pub(crate) const SPOOL: &str = "clients.spool";
+
 /// The newest checkpoint of a run.
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
 
@@ -61,14 +73,14 @@ pub(crate) struct Seal {
 
 /// The files that a finished run vouches for, as far as it has them.
 pub(super) const SEALED: [&str; 9] = [
-    "config.yaml",
-    "environment.json",
+    CONFIG,
+    ENVIRONMENT,
     "partition.csv",
     "names.json",
     "overlay.json",
     "overlay.edges",
-    "metrics.jsonl",
-    "clients.parquet",
+    METRICS,
+    CLIENTS,
     "summary.json",
 ];
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::results::data_digests::DataDigests;
-use crate::results::records::Record;
+use crate::results::metrics::record::Record;
 use crate::results::run_error::RunError;
 use crate::results::run_folder::Done;
 use crate::results::summary::Summary;

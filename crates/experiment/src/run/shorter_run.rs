@@ -11,11 +11,9 @@ use crate::config::source::ExperimentSource;
 use crate::files::whole_file::{persist, temporary};
 use crate::plan::run_plan::RunPlan;
 use crate::results::checkpoint::{CheckpointFile, Origin, VerifiedCheckpoint};
-use crate::results::records::METRICS;
 use crate::results::run_error::RunError;
-use crate::results::run_folder::{CHECKPOINT, RunFolder};
+use crate::results::run_folder::{CHECKPOINT, CONFIG, METRICS, RunFolder, SPOOL};
 use crate::results::run_folders::subfolders;
-use crate::run::journal::{CONFIG, SPOOL};
 
 /// A finished run of fewer rounds, and the checkpoint of its last round.
 #[derive(Debug)]
