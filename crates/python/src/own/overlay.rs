@@ -1,7 +1,7 @@
 //! Overlays that Python has made.
 
 use meshfold_topology::{MixingMatrix, Nodes, Overlay, OverlayChange, OwnOverlay, TopologyError};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand::Rng;
@@ -9,7 +9,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::gate;
 
-use super::parts::raised;
+use super::traceback::raised;
+use super::weights::{Entries, Rows, rows};
 
 /// Whether edges go both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,30 +49,6 @@ impl Kind {
 
 /// Pairs of nodes.
 type Edges = Vec<(u32, u32)>;
-
-/// The entries of each row of a matrix, by columns in ascending order.
-pub(super) type Rows = Vec<Vec<(u32, f64)>>;
-
-/// The rows, the columns and the values of the entries of a matrix.
-pub(super) type Entries<'py> = (
-    PyReadonlyArray1<'py, u32>,
-    PyReadonlyArray1<'py, u32>,
-    PyReadonlyArray1<'py, f64>,
-);
-
-/// The matrix `[nodes, nodes]` of `entries`.
-pub(super) fn rows(nodes: usize, entries: &Entries<'_>) -> Rows {
-    let (rows, columns, values) = entries;
-    let mut matrix: Rows = vec![Vec::new(); nodes];
-    let places = rows.as_array().into_iter().zip(columns.as_array());
-    for ((row, column), value) in places.zip(values.as_array()) {
-        matrix[*row as usize].push((*column, *value));
-    }
-    for row in &mut matrix {
-        row.sort_unstable_by_key(|(column, _)| *column);
-    }
-    matrix
-}
 
 /// The same graph in all rounds.
 pub(super) struct Graph {
