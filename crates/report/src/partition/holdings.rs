@@ -26,7 +26,7 @@ pub(crate) fn lead(holdings: &Holdings) -> &'static str {
 }
 
 /// Clients and what they own.
-pub(crate) fn in_words(holdings: &Holdings) -> String {
+pub(crate) fn sentence(holdings: &Holdings) -> String {
     match holdings {
         Holdings::Labels(counts) => labels_in_words(counts),
         Holdings::Text(counts) => text_in_words(counts),
