@@ -168,7 +168,7 @@ impl CheckpointFile {
             Ok(checkpoint) => Some(checkpoint),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                self.report(&error.to_string());
+                report(&self.path, &error.to_string());
                 None
             }
         }
@@ -184,10 +184,6 @@ impl CheckpointFile {
             true => Ok(checkpoint),
             false => Err(io::ErrorKind::NotFound.into()),
         }
-    }
-
-    fn report(&self, reason: &str) {
-        report(&self.path, reason);
     }
 
     fn read(&self) -> io::Result<VerifiedCheckpoint> {
@@ -282,7 +278,7 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
-    fn stack(values: &[f32]) -> Stack {
+    pub(super) fn stack(values: &[f32]) -> Stack {
         let mut layout = Layout::default();
         layout.push("weight", 3, 5);
         let rows = values.iter().flat_map(|value| [*value; 64]).collect();

@@ -9,6 +9,9 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use crate::config::own::Own;
+use crate::config::run_config::RunConfig;
+use crate::config::source::ExperimentSource;
 use crate::files::sha256::sha256_of_file;
 use crate::files::whole_file::{persist, temporary, write_atomically};
 use crate::files::write_error::plain_write_error;
@@ -157,6 +160,12 @@ impl RunFolder {
     /// Where the file or folder `name` of the run lies.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+
+    /// The configuration of the run, in which `own` parts may be named; none if it cannot be read.
+    pub(crate) fn config(&self, own: &Own) -> Option<RunConfig> {
+        let text = fs::read_to_string(self.file(CONFIG)).ok()?;
+        RunConfig::read(&ExperimentSource::new(CONFIG, text).with_own(own.clone())).ok()
     }
 
     /// Who finished the run, if anybody did. An unreadable mark is nobody's.

@@ -192,18 +192,10 @@ impl SealedTensors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshfold_engine::{Device, Layout};
+    use crate::results::checkpoint::tests::stack;
     use std::fs;
     use std::path::PathBuf;
-    use std::sync::Arc;
     use tempfile::TempDir;
-
-    fn stack(values: &[f32]) -> Stack {
-        let mut layout = Layout::default();
-        layout.push("weight", 3, 5);
-        let rows = values.iter().flat_map(|value| [*value; 64]).collect();
-        Stack::from_host(&Device::cpu().unwrap(), &Arc::new(layout), rows).unwrap()
-    }
 
     /// A file of two stacks, and the bytes in it.
     fn sealed() -> (TempDir, PathBuf, Vec<u8>) {
