@@ -12,38 +12,21 @@ use crate::gate;
 use super::traceback::raised;
 use super::weights::{Entries, Rows, rows};
 
-/// Whether edges go both ways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Both ends of an edge send to each other.
-    Undirected,
-    /// The first end of an edge sends to the second one.
-    Directed,
-}
-
-impl Kind {
-    pub(super) fn of(directed: bool) -> Self {
-        match directed {
-            true => Self::Directed,
-            false => Self::Undirected,
-        }
-    }
-
-    /// The overlay of `edges`, with the weights that it brings, if it does.
-    fn overlay(
-        self,
-        nodes: usize,
-        edges: impl IntoIterator<Item = (u32, u32)>,
-        weights: Option<Rows>,
-    ) -> Result<Overlay, TopologyError> {
-        let overlay = match self {
-            Self::Undirected => Overlay::from_edges(nodes, edges),
-            Self::Directed => Overlay::directed(nodes, edges),
-        }?;
-        match weights {
-            Some(rows) => overlay.with_weights(MixingMatrix::from_rows(nodes, rows)?),
-            None => Ok(overlay),
-        }
+/// The overlay of `edges`, with the weights that it brings, if it does. Both ends of an edge send to each other, or if it is `directed`,
+/// the first end sends to the second one.
+fn overlay(
+    directed: bool,
+    nodes: usize,
+    edges: impl IntoIterator<Item = (u32, u32)>,
+    weights: Option<Rows>,
+) -> Result<Overlay, TopologyError> {
+    let overlay = match directed {
+        true => Overlay::directed(nodes, edges),
+        false => Overlay::from_edges(nodes, edges),
+    }?;
+    match weights {
+        Some(rows) => overlay.with_weights(MixingMatrix::from_rows(nodes, rows)?),
+        None => Ok(overlay),
     }
 }
 
@@ -54,7 +37,7 @@ type Edges = Vec<(u32, u32)>;
 pub(super) struct Graph {
     pub(super) nodes: usize,
     pub(super) edges: Edges,
-    pub(super) kind: Kind,
+    pub(super) directed: bool,
     /// The weights that it brings.
     pub(super) weights: Option<Rows>,
 }
@@ -66,9 +49,8 @@ impl OwnOverlay for Graph {
         _nodes: Nodes<'_>,
         _rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
-        let weights = self.weights.clone();
-        self.kind
-            .overlay(self.nodes, self.edges.iter().copied(), weights)
+        let (edges, weights) = (self.edges.iter().copied(), self.weights.clone());
+        overlay(self.directed, self.nodes, edges, weights)
     }
 
     fn prescribes_weights(&self) -> bool {
@@ -76,7 +58,7 @@ impl OwnOverlay for Graph {
     }
 
     fn is_directed(&self) -> bool {
-        self.kind == Kind::Directed
+        self.directed
     }
 
     fn edges(&self, _nodes: usize) -> f64 {
@@ -88,7 +70,7 @@ impl OwnOverlay for Graph {
 pub(super) struct GraphByFunction {
     pub(super) name: String,
     pub(super) edges: Py<PyAny>,
-    pub(super) kind: Kind,
+    pub(super) directed: bool,
     /// About how many edges there are, if that is known.
     pub(super) expected: Option<f64>,
     /// Which rounds have an overlay of their own.
@@ -148,7 +130,7 @@ impl OwnOverlay for GraphByFunction {
             reason,
         };
         let (edges, weights) = graph.map_err(|error| failed(raised(&error)))?;
-        let overlay = self.kind.overlay(nodes.count, edges, weights);
+        let overlay = overlay(self.directed, nodes.count, edges, weights);
         overlay.map_err(|error| {
             failed(match self.change {
                 OverlayChange::Never => error.to_string(),
@@ -158,7 +140,7 @@ impl OwnOverlay for GraphByFunction {
     }
 
     fn is_directed(&self) -> bool {
-        self.kind == Kind::Directed
+        self.directed
     }
 
     fn change(&self) -> OverlayChange {

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use super::dataset::{ExampleArrays, InMemory};
 use super::learning_rate::RateByFunction;
 use super::model;
-use super::overlay::{Graph, GraphByFunction, Kind, pairs};
+use super::overlay::{Graph, GraphByFunction, pairs};
 use super::partition::{Dealt, Lists};
 use super::weights::{Entries, Matrix, rows};
 
@@ -124,7 +124,7 @@ impl PyPart {
         let made = Made::Overlay(Arc::new(Graph {
             nodes,
             edges: pairs(&edges),
-            kind: Kind::of(directed),
+            directed,
             weights: weights.map(|entries| rows(nodes, &entries)),
         }));
         Self::new(name, version, made)
@@ -156,7 +156,7 @@ impl PyPart {
         let made = Made::Overlay(Arc::new(GraphByFunction {
             name: name.clone(),
             edges,
-            kind: Kind::of(directed),
+            directed,
             expected,
             change,
             weighed,
