@@ -108,13 +108,13 @@ impl Name {
             let words = if parts.is_empty() {
                 choice.to_owned()
             } else {
-                format!("{choice} {}", in_words(&map, parts))
+                format!("{choice} {}", assignments(&map, parts))
             };
             return Some(words.into());
         }
         match &self.parts {
             None => run.at(path).cloned(),
-            Some(parts) => Some(in_words(&run.below(path), parts).into()),
+            Some(parts) => Some(assignments(&run.below(path), parts).into()),
         }
     }
 
@@ -248,7 +248,7 @@ fn shortened(paths: &[String]) -> Vec<Part> {
 }
 
 /// `share=0.5 policy=receive`.
-fn in_words(map: &Fields, parts: &[Part]) -> String {
+fn assignments(map: &Fields, parts: &[Part]) -> String {
     let there = parts.iter().filter_map(|part| {
         let value = map.at(&part.path)?;
         Some(format!("{}={}", part.short, text(Some(value))))

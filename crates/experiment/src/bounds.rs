@@ -17,7 +17,7 @@ use meshfold_theory::BoundError;
 use crate::config::run_config::RunConfig;
 use crate::non_iid_degree::logistic_problem;
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Measurements;
+use crate::results::metrics::record::Measurements;
 use crate::results::run_error::RunError;
 
 /// A theorem about a method.

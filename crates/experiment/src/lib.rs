@@ -32,10 +32,12 @@
 
 mod bounds;
 mod config;
+mod figure_kind;
 pub mod files;
 pub mod network;
 mod non_iid_degree;
 mod plan;
+mod rank_steps;
 pub mod results;
 mod run;
 
@@ -71,13 +73,12 @@ pub use plan::schedule_summary::ScheduleSummary;
 pub use plan::selection::{Part, Selection, SelectionError};
 pub use plan::warnings::warnings;
 pub use plan::{plan, plan_elsewhere, plan_on, plan_without_data};
-pub use results::records::{
-    FiniteSpread, Measurements, Record, RecordedFigure, Spread, read_records,
-};
+pub use results::data_digests::DataDigests;
+pub use results::metrics::record::{FiniteSpread, Measurements, Record, RecordedFigure, Spread};
+pub use results::metrics::writer::read_records;
 pub use results::run_error::RunError;
 pub use results::run_folder::Done;
 pub use results::summary::{Milestone, Seconds, Status, Summary, Target};
-pub use run::digests::DataDigests;
 pub use run::ending::{Ending, RunReport};
 pub use run::environment::{Environment, VERSION};
 pub use run::observer::{Observer, Resumed, RoundProgress};

@@ -1,10 +1,9 @@
 //! Runs a plan: rounds, records, checkpoints, and the folder that holds what came of it.
 
 mod bound_measurements;
-pub(crate) mod checkpoint;
 pub(crate) mod client_rows;
 pub(crate) mod client_views;
-pub(crate) mod digests;
+mod digests;
 pub(crate) mod ending;
 pub(crate) mod environment;
 mod evaluation;
@@ -20,7 +19,6 @@ pub(crate) mod ranks;
 pub(crate) mod run_all;
 mod run_data;
 mod run_state;
-mod sealed_tensors;
 pub(crate) mod shared_datasets;
 mod shorter_run;
 mod stopwatch;
@@ -37,11 +35,11 @@ use meshfold_data::Splits;
 use meshfold_engine::{Device, Ranks};
 
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::{METRICS, read_records};
+use crate::results::checkpoint::Origin;
+use crate::results::data_digests::DataDigests;
+use crate::results::metrics::writer::read_records;
 use crate::results::run_error::RunError;
-use crate::results::run_folder::{Done, ENVIRONMENT, RunFolder};
-use crate::run::checkpoint::Origin;
-use crate::run::digests::DataDigests;
+use crate::results::run_folder::{Done, ENVIRONMENT, METRICS, RunFolder};
 use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::{Environment, VERSION};
 use crate::run::journal::{Journal, Opened};

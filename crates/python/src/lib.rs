@@ -56,7 +56,7 @@ mod _meshfold {
     #[pymodule_export]
     use crate::own::PyStart;
     #[pymodule_export]
-    use crate::own::parts::PyPart;
+    use crate::own::part::PyPart;
     #[pymodule_export]
     use crate::own::stack::PyStack;
     #[pymodule_export]

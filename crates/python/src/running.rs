@@ -23,7 +23,7 @@ use crate::errors::Failure;
 use crate::events::{Event, Stop};
 use crate::gate;
 use crate::host::{Host, compare};
-use crate::own::parts::PyPart;
+use crate::own::part::PyPart;
 use crate::own::{OwnClass, own};
 use crate::threads;
 use crate::warned;

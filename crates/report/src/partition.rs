@@ -42,7 +42,7 @@ pub(crate) fn section(groups: &[Group<'_>]) -> Result<Option<Section>, ReportErr
         let part = html! {
             p class="caption" {
                 @if !alone { strong { (whose.join(", ")) } ": " }
-                (rule) ". " (holdings::in_words(partition))
+                (rule) ". " (holdings::sentence(partition))
             }
             (chart.element())
         };

@@ -106,18 +106,18 @@ fn setting(value: &Value) -> Option<Setting> {
         Value::Null => return None,
         Value::Bool(truth) => Kind::Truth(*truth),
         Value::Number(number) => Kind::Number(number.as_f64()?),
-        value => Kind::Text(in_words(value)),
+        value => Kind::Text(setting_text(value)),
     };
     Some(Setting { kind: Some(kind) })
 }
 
 /// `regular degree=3` for `{regular: {degree: 3}}`; other values as JSON.
-fn in_words(value: &Value) -> String {
+fn setting_text(value: &Value) -> String {
     match (value, variant(value)) {
         (Value::String(text), _) => text.clone(),
         (_, Some((name, Value::Object(fields)))) => {
             let fields = fields.iter().filter(|(_, value)| !value.is_null());
-            let fields = fields.map(|(key, value)| format!(" {key}={}", in_words(value)));
+            let fields = fields.map(|(key, value)| format!(" {key}={}", setting_text(value)));
             format!("{name}{}", fields.collect::<String>())
         }
         _ => value.to_string(),

@@ -7,7 +7,7 @@ use meshfold_theory::{BoundError, Decefl, DeceflRate, DeceflStart, HarmonicRate}
 use super::{Bound, MeasuredModels, Problem, Theorem, Unsuited, harmonic, mean, named, norm};
 use crate::config::run_config::RunConfig;
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Measurements;
+use crate::results::metrics::record::Measurements;
 
 /// Theorem 1: how far the models are apart, and their mean from the minimum.
 ///

@@ -9,7 +9,7 @@ use super::{Bound, MeasuredModels, Problem, Theorem, Unsuited, named, norm};
 use crate::config::run_config::RunConfig;
 use crate::plan::planned_overlay::PlannedOverlay;
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Measurements;
+use crate::results::metrics::record::Measurements;
 
 /// Theorem 1: how far the loss of the averaged iterates is above the least.
 ///

@@ -9,7 +9,7 @@ use meshfold_theory::{
 use super::{Bound, MeasuredModels, Problem, Theorem, Unsuited, harmonic, mean, named, norm};
 use crate::config::run_config::RunConfig;
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Measurements;
+use crate::results::metrics::record::Measurements;
 
 /// Theorems 1 and 2: how far the loss of the averaged iterates is above the least.
 ///

@@ -8,7 +8,3 @@ pub(super) fn or_null<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
 ) -> Result<T, D::Error> {
     Option::<T>::deserialize(value).map(Option::unwrap_or_default)
 }
-
-pub(super) fn is_false(value: &bool) -> bool {
-    !value
-}

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::absent::{is_false, or_null};
+use crate::config::absent::or_null;
 use crate::config::client_view::ClientView;
 use crate::config::fine_tune::FineTune;
 use crate::config::membership::{AttackedModels, Membership};
 use crate::config::quantity::Quantity;
 use crate::config::test_examples::TestExamples;
-use crate::results::figure_kind::reaches;
+use crate::figure_kind::reaches;
 
 /// When and on what models are judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ pub struct Evaluate {
     #[schemars(extend("unit" = "share of 1"))]
     pub targets: Vec<f64>,
     /// Whether the run ends at the first evaluation that reaches all targets, and after its last round at the latest.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(extend("default" = false))]
     pub stop_at_targets: bool,
     /// Quantities of the papers' bounds that are recorded.

@@ -33,7 +33,7 @@ pub(crate) fn labels(
     }
     let label = |entry: &Entry, config: &RunConfig| {
         let text = if ambiguous.contains(entry.key.as_str()) {
-            in_words(&entry.value)
+            value_label(&entry.value)
         } else {
             short(&entry.key, &entry.value, config)
         };
@@ -57,19 +57,19 @@ fn short(path: &str, value: &Node, config: &RunConfig) -> String {
         ("algorithm", ..) => config.algorithm.name().to_owned(),
         ("dataset", ..) => match &config.dataset {
             DatasetConfig::Own(own) => own.name().to_owned(),
-            _ => in_words(value),
+            _ => value_label(value),
         },
         ("model", ..) => match &config.model {
             Model::Own(own) if !own.version.is_empty() => own.name.clone(),
-            _ => in_words(value),
+            _ => value_label(value),
         },
         (_, _, _) if value.value == Value::Null => "none".to_owned(),
-        _ => in_words(value),
+        _ => value_label(value),
     }
 }
 
 /// One line for a value: `mlp hidden=[200]` for `{mlp: {hidden: [200]}}`.
-pub(crate) fn in_words(value: &Node) -> String {
+pub(crate) fn value_label(value: &Node) -> String {
     let Some([choice]) = value.entries() else {
         return value.to_string();
     };

@@ -7,7 +7,7 @@ use meshfold_topology::{Failures, Topology, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::absent::{is_false, or_null};
+use crate::config::absent::or_null;
 use crate::config::budget::Budget;
 use crate::config::error::ConfigError;
 use crate::config::evaluate::Evaluate;
@@ -114,7 +114,7 @@ pub struct Checkpoint {
     pub every: Option<usize>,
     /// Whether a finished run keeps a checkpoint of its last round, from which `meshfold runs models` takes the trained models, and a run of
     /// more `rounds` goes on.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(extend("default" = false))]
     pub keep: bool,
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
-use crate::config::label::in_words;
+use crate::config::label::value_label;
 use crate::config::overrides::{ANY_CHOICE, parts, set};
 use crate::config::place::Place;
 use crate::config::source::ExperimentSource;
@@ -119,7 +119,7 @@ pub(crate) fn blame(error: ConfigError, variation: &[Entry], run: &Node) -> Conf
         return error;
     }
     let named = with_choices(variation, run);
-    let label = |entry: &Entry| (entry.key.clone(), in_words(&entry.value));
+    let label = |entry: &Entry| (entry.key.clone(), value_label(&entry.value));
     error.in_run(&named.iter().map(label).collect::<Vec<_>>())
 }
 

@@ -72,7 +72,7 @@ impl Node {
                         }),
                     },
                     None => Unread {
-                        message: yaml_error::in_words(error),
+                        message: yaml_error::complaint(error),
                         place: mark,
                     },
                 })

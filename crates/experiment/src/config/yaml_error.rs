@@ -46,11 +46,11 @@ pub(crate) fn cause(error: &Error, yaml: &str, mark: usize) -> Option<(&'static 
 }
 
 /// What is wrong with a text.
-pub(crate) fn in_words(error: &Error) -> String {
+pub(crate) fn complaint(error: &Error) -> String {
     match error {
-        Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => in_words(error),
+        Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => complaint(error),
         Error::ExternalMessage { source, msg, .. } => match source.as_ref() {
-            ExternalMessageSource::Parser(error) => form::in_words(error.kind()),
+            ExternalMessageSource::Parser(error) => form::complaint(error.kind()),
             _ => brief(msg).into_owned(),
         },
         Error::Budget { breach, .. } => of_limits(breach),

@@ -58,7 +58,7 @@ pub struct LinkTrace {
     #[schemars(extend("unit" = "bytes per second"))]
     pub servers: Option<f64>,
     /// Whether the rate before a gap of the file holds until the next row; otherwise a file with gaps is refused.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(extend("default" = false))]
     pub hold: bool,
     /// Seconds that every message takes besides, before its first byte.
@@ -71,10 +71,6 @@ pub struct LinkTrace {
     /// The bandwidths read from the file.
     #[serde(skip)]
     pub traces: Option<Arc<Traces>>,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl LinkTrace {

@@ -5,7 +5,7 @@ use meshfold_topology::protocol::Churn;
 use crate::config::error::ConfigError;
 use crate::config::experiment::{take_sweep, values};
 use crate::config::fault::ConfigFault;
-use crate::config::label::in_words;
+use crate::config::label::value_label;
 use crate::config::mistakes;
 use crate::config::reader;
 use crate::config::source::ExperimentSource;
@@ -80,7 +80,7 @@ fn read(source: &ExperimentSource) -> Result<Vec<ChurnRun>, ConfigError> {
         let churn: Churn = reader::read(&tree, source).map_err(|error| error.knowing(&tree))?;
         let variation: Vec<(String, String)> = variation
             .iter()
-            .map(|entry| (entry.key.clone(), in_words(&entry.value)))
+            .map(|entry| (entry.key.clone(), value_label(&entry.value)))
             .collect();
         if let Err(error) = churn.check() {
             let place = tree.locate(&error.setting);

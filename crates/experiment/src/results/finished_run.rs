@@ -10,15 +10,15 @@ use crate::results::holdings::Holdings;
 use crate::results::outcome::RunOutcome;
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
-use crate::results::run_file::{object, parsed};
-use crate::results::run_folder::{DONE, Seal};
+use crate::results::run_folder::{CLIENTS, CONFIG, DONE, ENVIRONMENT, METRICS, Seal};
+use crate::results::run_text::{object, parsed};
 use crate::results::settings::Settings;
 
 /// The files of every run beside its configuration. `report.html` is not among them, for it can be written again.
 const FILES: [&str; 5] = [
-    "environment.json",
-    "metrics.jsonl",
-    "clients.parquet",
+    ENVIRONMENT,
+    METRICS,
+    CLIENTS,
     "partition.csv",
     "summary.json",
 ];
@@ -44,12 +44,12 @@ pub(super) fn expect_files(folder: &Path, settings: &Settings) -> Result<(), Res
     }
     if let Some(key) = KEYS.into_iter().find(|key| settings.get(key).is_null()) {
         return Err(ResultsError::Content {
-            path: folder.join("config.yaml"),
+            path: folder.join(CONFIG),
             found: format!("it has no {key}"),
         });
     }
     let environment = object::<Map<String, Value>>;
-    parsed(&folder.join("environment.json"), environment).map(drop)
+    parsed(&folder.join(ENVIRONMENT), environment).map(drop)
 }
 
 /// Checks the files against the digests that the run took when it was finished.
@@ -95,7 +95,7 @@ pub(super) fn expect_end(
             Some(round) => format!("it ends with round {round} of {rounds}"),
             None => "it holds no evaluation".to_owned(),
         };
-        return Err(content("metrics.jsonl", found));
+        return Err(content(METRICS, found));
     }
     if let Some(status) = outcome
         .status
@@ -106,7 +106,7 @@ pub(super) fn expect_end(
         return Err(content("summary.json", found));
     }
     if run.final_accuracies.is_empty() {
-        return Err(content("clients.parquet", "it holds no client".to_owned()));
+        return Err(content(CLIENTS, "it holds no client".to_owned()));
     }
     let fits = |clients| holdings.is_none_or(|holdings| holdings.fits(clients));
     if !outcome.clients.is_none_or(fits) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use meshfold_engine::{Device, Stack};
 
+use crate::results::checkpoint::MODELS;
 use crate::results::trained_models::{ModelsError, open};
-use crate::run::checkpoint::MODELS;
 
 /// Stacks and numbers of a method after some round, by the names that the method gives them.
 #[derive(Debug)]

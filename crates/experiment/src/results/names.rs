@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
-use crate::results::run_file::{object, parsed};
+use crate::results::run_text::{object, parsed};
 
 /// The file.
 pub(crate) const NAMES: &str = "names.json";

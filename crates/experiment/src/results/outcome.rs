@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::results::results_error::ResultsError;
-use crate::results::run_file::{object, parsed};
 use crate::results::run_folder::{FAILURE, Failure};
+use crate::results::run_text::{object, parsed};
 
 /// The part of a summary that reports need. Other keys may be those of another version.
 #[derive(Debug, Default, Deserialize)]

@@ -7,15 +7,15 @@ use meshfold_algorithms::RowKind;
 use meshfold_topology::{Overlay, OverlaySummary, parse_edge_list};
 
 use crate::config::budget::Budget;
-use crate::results::evaluation_log::Evaluation;
-use crate::results::figure_kind::reaches;
-use crate::results::final_accuracies::RowAccuracy;
+use crate::figure_kind::reaches;
+use crate::results::clients::last_evaluation::RowAccuracy;
+use crate::results::data_digests::DataDigests;
 use crate::results::holdings::Holdings;
+use crate::results::metrics::evaluations::Evaluation;
 use crate::results::results_error::ResultsError;
-use crate::results::run_file::{expect_whole_lines, parsed};
 use crate::results::run_folder::ENVIRONMENT;
+use crate::results::run_text::{expect_whole_lines, parsed};
 use crate::results::settings::Settings;
-use crate::run::digests::DataDigests;
 
 /// One run as it stands on disk, finished or not.
 #[derive(Clone, Debug)]

@@ -7,9 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::files::write_error::plain_write_error;
 use crate::results::claim::{Claim, await_verdicts, is_claim};
-use crate::results::records::METRICS;
 use crate::results::run_error::RunError;
-use crate::results::run_folder::DONE;
+use crate::results::run_folder::{CONFIG, DONE, METRICS};
 use crate::results::run_reader::is_run;
 
 /// The only folder that runs have ever written, in earlier versions.
@@ -120,7 +119,7 @@ fn place(path: &Path) -> u8 {
     match path.file_name().and_then(|name| name.to_str()) {
         Some(DONE) => 0,
         Some(METRICS) => 2,
-        Some("config.yaml") => 3,
+        Some(CONFIG) => 3,
         Some(name) if is_claim(name) => 4,
         _ => 1,
     }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 
 use crate::results::claim::{Claim, Holder};
-use crate::results::evaluation_log::Evaluation;
+use crate::results::metrics::evaluations::Evaluation;
 use crate::results::recorded_run::RecordedRun;
 use crate::results::run_folder::{CHECKPOINT, DONE};
 use crate::results::run_reader::folder_name;

@@ -9,6 +9,9 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use crate::config::own::Own;
+use crate::config::run_config::RunConfig;
+use crate::config::source::ExperimentSource;
 use crate::files::sha256::sha256_of_file;
 use crate::files::whole_file::{persist, temporary, write_atomically};
 use crate::files::write_error::plain_write_error;
@@ -17,6 +20,18 @@ use crate::results::run_error::RunError;
 
 /// The file that marks a finished run; it is written last.
 pub const DONE: &str = "DONE";
+
+/// The settings of a run.
+pub(crate) const CONFIG: &str = "config.yaml";
+
+/// The records of a run.
+pub(crate) const METRICS: &str = "metrics.jsonl";
+
+/// The scores of all its models.
+pub(crate) const CLIENTS: &str = "clients.parquet";
+
+/// Those of all evaluations until [`CLIENTS`] is made of them. It stays beside a checkpoint that is kept.
+pub(crate) const SPOOL: &str = "clients.spool";
 
 /// The newest checkpoint of a run.
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
@@ -61,14 +76,14 @@ pub(crate) struct Seal {
 
 /// The files that a finished run vouches for, as far as it has them.
 pub(super) const SEALED: [&str; 9] = [
-    "config.yaml",
-    "environment.json",
+    CONFIG,
+    ENVIRONMENT,
     "partition.csv",
     "names.json",
     "overlay.json",
     "overlay.edges",
-    "metrics.jsonl",
-    "clients.parquet",
+    METRICS,
+    CLIENTS,
     "summary.json",
 ];
 
@@ -145,6 +160,12 @@ impl RunFolder {
     /// Where the file or folder `name` of the run lies.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+
+    /// The configuration of the run, in which `own` parts may be named; none if it cannot be read.
+    pub(crate) fn config(&self, own: &Own) -> Option<RunConfig> {
+        let text = fs::read_to_string(self.file(CONFIG)).ok()?;
+        RunConfig::read(&ExperimentSource::new(CONFIG, text).with_own(own.clone())).ok()
     }
 
     /// Who finished the run, if anybody did. An unreadable mark is nobody's.

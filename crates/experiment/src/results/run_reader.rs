@@ -1,24 +1,21 @@
 //! The folder of a run, read and checked.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
-use meshfold_algorithms::RowKind;
 use meshfold_topology::OverlaySummary;
 
-use crate::results::evaluation_log::{self, Evaluation};
-use crate::results::final_accuracies::{self, RowAccuracy};
+use crate::results::clients::last_evaluation::final_accuracies;
 use crate::results::finished_run;
 use crate::results::holdings::Holdings;
+use crate::results::metrics::evaluations::{self, Evaluation};
 use crate::results::outcome::RunOutcome;
 use crate::results::recorded_run::RecordedRun;
 use crate::results::recorded_schedule::RecordedSchedule;
 use crate::results::results_error::ResultsError;
-use crate::results::run_file::{expect_whole_lines, object, parsed};
-use crate::results::run_folder::DONE;
+use crate::results::run_folder::{CONFIG, DONE, METRICS};
+use crate::results::run_text::{expect_whole_lines, object, parsed};
 use crate::results::settings::Settings;
-use crate::results::table_file::TableFile;
 
 /// The most nodes of an overlay, so that a damaged file cannot ask for all memory.
 const MOST_NODES: usize = 10_000_000;
@@ -38,8 +35,7 @@ impl RecordedRun {
             finished_run::expect_files(folder, &settings)?;
         }
         let outcome = RunOutcome::read(folder)?;
-        let evaluations =
-            parsed(&folder.join("metrics.jsonl"), evaluation_log::parse)?.unwrap_or_default();
+        let evaluations = parsed(&folder.join(METRICS), evaluations::parse)?.unwrap_or_default();
         let mut notices = Vec::new();
         if !is_finished {
             notices.push(unfinished(&settings, &evaluations));
@@ -49,7 +45,7 @@ impl RecordedRun {
         let (overlay_summary, schedule) = overlay_figures(folder, &settings, &outcome)?.unzip();
         let schedule = schedule.unwrap_or_default();
         let varies = settings.topology().is_some_and(|known| known.varies());
-        let (models_of, final_accuracies) = final_accuracies_of(folder)?;
+        let (models_of, final_accuracies) = final_accuracies(folder)?;
         let mut run = Self {
             folder: folder.to_owned(),
             id: folder_name(folder),
@@ -89,12 +85,12 @@ impl RecordedRun {
 /// Whether a run has written to the folder.
 pub fn is_run(folder: &Path) -> bool {
     let exists = |file: &str| folder.join(file).symlink_metadata().is_ok();
-    exists("config.yaml") || has_records(folder)
+    exists(CONFIG) || has_records(folder)
 }
 
 /// Whether a run in the folder came so far that it must have written its configuration before.
 fn has_records(folder: &Path) -> bool {
-    let metrics = folder.join("metrics.jsonl").metadata();
+    let metrics = folder.join(METRICS).metadata();
     folder.join(DONE).is_file()
         || metrics.is_ok_and(|metrics| metrics.is_file() && metrics.len() > 0)
 }
@@ -106,7 +102,7 @@ impl Settings {
     /// [`ResultsError::NotARun`] if no run has begun in the folder. [`ResultsError::Missing`], [`ResultsError::Read`] and
     /// [`ResultsError::Content`] of a `config.yaml` that is not there though there are records, or cannot be read.
     pub fn read(folder: &Path) -> Result<Self, ResultsError> {
-        let path = folder.join("config.yaml");
+        let path = folder.join(CONFIG);
         let parse = |text: &str| {
             expect_whole_lines(text)?;
             Self::parse(text)
@@ -161,18 +157,5 @@ fn unfinished(settings: &Settings, evaluations: &[Evaluation]) -> String {
             last.round
         ),
         None => "not finished: no evaluation is recorded yet".to_owned(),
-    }
-}
-
-/// Whose models were judged and their last accuracies, by `clients.parquet`; none if there is no such file yet.
-fn final_accuracies_of(folder: &Path) -> Result<(Option<RowKind>, Vec<RowAccuracy>), ResultsError> {
-    let path = folder.join("clients.parquet");
-    match TableFile::open(&path) {
-        Ok(file) => final_accuracies::read(file).map_err(|error| ResultsError::Content {
-            path,
-            found: error.to_string(),
-        }),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Default::default()),
-        Err(source) => Err(ResultsError::Read { path, source }),
     }
 }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::evaluate::Evaluate;
-use crate::results::figure_kind::reaches;
+use crate::figure_kind::reaches;
+use crate::results::metrics::record::{Record, Spread};
 use crate::results::oscillation::oscillation;
-use crate::results::records::{Record, Spread};
 
 /// The facts of a run's plan and what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

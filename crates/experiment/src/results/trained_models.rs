@@ -11,9 +11,9 @@ use safetensors::tensor::{Dtype, View, serialize_to_file};
 
 use crate::files::whole_file::{persist, temporary};
 use crate::files::write_error::plain_write_error;
+use crate::results::checkpoint::{CheckpointFile, MODELS, SavedParameter, VerifiedCheckpoint};
 use crate::results::run_folder::CHECKPOINT;
 use crate::results::run_reader::folder_name;
-use crate::run::checkpoint::{CheckpointFile, MODELS, SavedParameter, VerifiedCheckpoint};
 
 /// The models of a run after some round, on the processor.
 #[derive(Debug)]
@@ -148,7 +148,6 @@ fn in_order(about: &[(String, String)]) -> HashMap<String, String> {
     found.unwrap_or_default()
 }
 
-/// How rows of these parameters lie in a stack.
 /// The checkpoint of the run in `folder`, at its path, and how its rows are laid out.
 pub(super) fn open(folder: &Path) -> Result<(PathBuf, VerifiedCheckpoint, Layout), ModelsError> {
     let path = folder.join(CHECKPOINT);
@@ -169,6 +168,7 @@ pub(super) fn open(folder: &Path) -> Result<(PathBuf, VerifiedCheckpoint, Layout
     }
 }
 
+/// How rows of these parameters lie in a stack.
 fn layout(parameters: &[SavedParameter]) -> Layout {
     let mut layout = Layout::default();
     for parameter in parameters {

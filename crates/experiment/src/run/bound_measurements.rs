@@ -11,7 +11,7 @@ use crate::bounds::{self, Bound, MeasuredModels};
 use crate::config::quantity::Quantity;
 use crate::non_iid_degree::groups;
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Measurements;
+use crate::results::metrics::record::Measurements;
 use crate::results::run_error::RunError;
 
 /// Rows that are judged at once on the clients' examples.

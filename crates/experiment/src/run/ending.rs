@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::results::records::Record;
+use crate::results::data_digests::DataDigests;
+use crate::results::metrics::record::Record;
 use crate::results::run_error::RunError;
 use crate::results::run_folder::Done;
 use crate::results::summary::Summary;
-use crate::run::digests::DataDigests;
 
 /// How one run ended.
 #[derive(Debug)]

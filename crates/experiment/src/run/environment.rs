@@ -7,7 +7,7 @@ use meshfold_engine::{Device, Precision, Ranks};
 use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
-use crate::run::digests::DataDigests;
+use crate::results::data_digests::DataDigests;
 
 /// The version of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

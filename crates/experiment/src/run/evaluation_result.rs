@@ -3,8 +3,8 @@
 use meshfold_algorithms::{OwnFigure, OwnFigures};
 use meshfold_engine::{Score, Tally};
 
-use crate::results::records::{Record, Spread};
-use crate::results::score_spool::{RowScore, Scores};
+use crate::results::clients::spool::{RowScore, Scores};
+use crate::results::metrics::record::{Record, Spread};
 use crate::run::inferred_membership::InferredMembership;
 
 /// What one evaluation finds.

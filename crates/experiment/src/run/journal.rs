@@ -13,31 +13,28 @@ use crate::config::edge_list;
 use crate::config::run_config::{self, RunConfig};
 use crate::files::whole_file::remove_leftovers;
 use crate::plan::run_plan::RunPlan;
+use crate::results::checkpoint::{
+    CheckpointFile, Origin, Saved, SavedParameter, VerifiedCheckpoint,
+};
 use crate::results::claim::Claim;
-use crate::results::clients::ClientScores;
+use crate::results::clients::writer::ClientScores;
+use crate::results::data_digests::DataDigests;
+use crate::results::metrics::record::Record;
+use crate::results::metrics::writer::Metrics;
 use crate::results::names::{NAMES, Names};
-use crate::results::records::{METRICS, Metrics, Record};
 use crate::results::run_error::RunError;
-use crate::results::run_folder::{CHECKPOINT, DONE, Done, ENVIRONMENT, FAILURE, RunFolder};
+use crate::results::run_folder::{
+    CHECKPOINT, CLIENTS, CONFIG, DONE, Done, ENVIRONMENT, FAILURE, METRICS, RunFolder, SPOOL,
+};
 use crate::results::summary::Seconds;
-use crate::run::checkpoint::{CheckpointFile, Origin, Saved, SavedParameter, VerifiedCheckpoint};
 use crate::run::client_views;
-use crate::run::digests::{DataDigests, name_of};
+use crate::run::digests::name_of;
 use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::Environment;
 use crate::run::observer::Resumed;
 use crate::run::run_state::RunState;
 use crate::run::shorter_run::ShorterRun;
 use crate::run::summing_up;
-
-/// Scores of all evaluations, until `clients.parquet` is made of them. It stays beside a checkpoint that is kept.
-pub(super) const SPOOL: &str = "clients.spool";
-
-/// The table of all scores.
-pub(super) const TABLE: &str = "clients.parquet";
-
-/// The resolved configuration.
-pub(super) const CONFIG: &str = "config.yaml";
 
 /// The folder of checkpoints of earlier versions, which are not read.
 const EARLIER: &str = "checkpoint";
@@ -102,7 +99,7 @@ impl<'a> Journal<'a> {
             shorter.copy_to(&folder)?;
             found = Some(shorter.checkpoint);
         }
-        for outdated in [TABLE, "summary.json", "report.html", FAILURE] {
+        for outdated in [CLIENTS, "summary.json", "report.html", FAILURE] {
             folder.remove(outdated)?;
         }
         Ok(Opened::Begun(Box::new(Self {
@@ -306,7 +303,7 @@ impl<'a> Journal<'a> {
         let folder = &self.folder;
         self.claim.verify()?;
         self.clients
-            .write_table(&folder.file(TABLE), state.row_kind())?;
+            .write_table(&folder.file(CLIENTS), state.row_kind())?;
         let totals = state.totals();
         let seconds = Seconds {
             rounds: totals.round_seconds,
@@ -436,7 +433,7 @@ rounds: 5
         // Another process found the run unfinished and comes while the first one has it.
         let (_, second) = open(&plan, &results, false);
         assert!(matches!(second, Err(RunError::Busy { .. })));
-        let written = [METRICS, TABLE, "summary.json", "report.html"];
+        let written = [METRICS, CLIENTS, "summary.json", "report.html"];
         for name in written {
             fs::write(folder.file(name), name).unwrap();
         }
@@ -453,6 +450,6 @@ rounds: 5
             open(&plan, &results, true).1,
             Ok(Opened::Begun(_))
         ));
-        assert!(folder.done().is_none() && !folder.file(TABLE).exists());
+        assert!(folder.done().is_none() && !folder.file(CLIENTS).exists());
     }
 }

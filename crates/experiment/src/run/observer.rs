@@ -1,7 +1,7 @@
 //! Observers of a run: the command line draws its progress with one.
 
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Record;
+use crate::results::metrics::record::Record;
 
 /// A round that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use meshfold_data::DatasetConfig;
 
 use crate::plan::run_plan::RunPlan;
-use crate::run::digests::{DataDigests, name_of};
+use crate::results::data_digests::DataDigests;
+use crate::run::digests::name_of;
 use crate::run::ending::{Ending, RunReport};
 
 /// Warns of finished runs that were skipped although their examples have changed. That is known if another run has read the

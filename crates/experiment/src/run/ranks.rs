@@ -1,5 +1,5 @@
-//! One run over several ranks. Rank 0 leads, as [`run`](crate::run) describes it, and tells the others about every step
-//! that all ranks take part in. They follow: they write nothing, and decide nothing.
+//! One run over several ranks. Rank 0 leads, as [`run`](crate::run) describes it. The others follow: they write nothing, and decide
+//! nothing.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -9,75 +9,13 @@ use meshfold_engine::{Device, EngineError, Ranks};
 use sha2::{Digest, Sha256};
 
 use crate::plan::run_plan::RunPlan;
+use crate::rank_steps::{Step, announce, next};
+use crate::results::checkpoint::{CheckpointFile, VerifiedCheckpoint};
+use crate::results::data_digests::DataDigests;
 use crate::results::run_folder::{CHECKPOINT, RunFolder};
-use crate::run::checkpoint::{CheckpointFile, VerifiedCheckpoint};
-use crate::run::digests::DataDigests;
 use crate::run::environment::VERSION;
 use crate::run::run_data::RunData;
 use crate::run::run_state::RunState;
-
-/// The next step that all ranks take together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Read the examples of the run with this id, as [`number`] encodes it.
-    Begin(u64),
-    /// Start the run on the examples that were read.
-    Start,
-    /// Load the models of the checkpoint after this round.
-    Restore(u64),
-    /// Advance by one round.
-    Advance,
-    /// Judge the models.
-    Evaluate,
-    /// Gather the losses of all rows.
-    Losses,
-    /// Gather the stack at this place.
-    Stack(u64),
-    /// End the run.
-    End,
-    /// There are no more runs.
-    Over,
-}
-
-impl Step {
-    fn words(self) -> [u64; 2] {
-        match self {
-            Self::Begin(run) => [1, run],
-            Self::Restore(round) => [2, round],
-            Self::Advance => [3, 0],
-            Self::Evaluate => [4, 0],
-            Self::Losses => [5, 0],
-            Self::Stack(place) => [6, place],
-            Self::End => [7, 0],
-            Self::Over => [8, 0],
-            Self::Start => [9, 0],
-        }
-    }
-
-    /// The step that these words encode; none if they encode none.
-    fn of(words: [u64; 2]) -> Option<Self> {
-        let [_, value] = words;
-        let all = [
-            Self::Begin(value),
-            Self::Start,
-            Self::Restore(value),
-            Self::Advance,
-            Self::Evaluate,
-            Self::Losses,
-            Self::Stack(value),
-            Self::End,
-            Self::Over,
-        ];
-        all.into_iter().find(|step| step.words() == words)
-    }
-}
-
-/// Tells the other ranks of `device`, if there are any, that `step` comes next.
-pub(crate) fn announce(device: &Device, step: Step) {
-    if let Some(ranks) = device.ranks() {
-        ranks.broadcast(step.words());
-    }
-}
 
 /// A run that has been announced to the other ranks. They take part in it until this is dropped.
 pub(crate) struct AnnouncedRun<'a>(&'a Device);
@@ -277,12 +215,6 @@ pub(crate) fn expect_same_data(ranks: &Ranks, digests: Option<&DataDigests>) -> 
     true
 }
 
-fn next(ranks: &Ranks) -> Step {
-    let words = ranks.broadcast([0; 2]);
-    let none = || ranks.abort(&format!("rank 0 says {words:?}, which is no step of a run"));
-    Step::of(words).unwrap_or_else(none)
-}
-
 /// The id of a run as a number.
 fn number(id: &str) -> u64 {
     words(Sha256::new().chain_update(id))[0]
@@ -293,28 +225,4 @@ fn words(digest: Sha256) -> [u64; 4] {
     let words = bytes.as_chunks::<8>().0.iter();
     let words: Vec<u64> = words.map(|word| u64::from_le_bytes(*word)).collect();
     words.try_into().expect("a digest has 32 bytes")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_are_told_from_their_words() {
-        for step in [
-            Step::Begin(7),
-            Step::Start,
-            Step::Restore(3),
-            Step::Advance,
-            Step::Evaluate,
-            Step::Losses,
-            Step::Stack(2),
-            Step::End,
-            Step::Over,
-        ] {
-            assert_eq!(Step::of(step.words()), Some(step));
-        }
-        assert_eq!(Step::of([0, 0]), None);
-        assert_eq!(Step::of([3, 1]), None);
-    }
 }

@@ -7,8 +7,8 @@ use meshfold_data::{Examples, ExamplesBuilder, ListedPieces, Splits, TrainingLis
 use meshfold_engine::{Device, Ranks};
 
 use crate::plan::run_plan::RunPlan;
+use crate::results::data_digests::DataDigests;
 use crate::results::run_error::RunError;
-use crate::run::digests::DataDigests;
 use crate::run::ranks::expect_same_data;
 
 /// Takes one piece of training examples after another.

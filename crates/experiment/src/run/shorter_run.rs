@@ -7,15 +7,12 @@ use meshfold_algorithms::Method;
 
 use crate::config::id::run_id;
 use crate::config::run_config::RunConfig;
-use crate::config::source::ExperimentSource;
 use crate::files::whole_file::{persist, temporary};
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::METRICS;
+use crate::results::checkpoint::{CheckpointFile, Origin, VerifiedCheckpoint};
 use crate::results::run_error::RunError;
-use crate::results::run_folder::{CHECKPOINT, RunFolder};
+use crate::results::run_folder::{CHECKPOINT, METRICS, RunFolder, SPOOL};
 use crate::results::run_folders::subfolders;
-use crate::run::checkpoint::{CheckpointFile, Origin, VerifiedCheckpoint};
-use crate::run::journal::{CONFIG, SPOOL};
 
 /// A finished run of fewer rounds, and the checkpoint of its last round.
 #[derive(Debug)]
@@ -81,15 +78,13 @@ fn is_shorter(plan: &RunPlan, folder: &RunFolder) -> bool {
     if !has(CHECKPOINT) || !has(SPOOL) || !has(METRICS) || folder.done().is_none() {
         return false;
     }
-    let text = fs::read_to_string(folder.file(CONFIG)).unwrap_or_default();
-    let source = ExperimentSource::new(CONFIG, text).with_own(plan.own.clone());
-    let rounds = RunConfig::read(&source).map(|config| config.rounds);
+    let rounds = folder.config(&plan.own).map(|config| config.rounds);
     let of_rounds = |rounds| {
         let config = plan.config.clone();
         OsString::from(run_id(&RunConfig { rounds, ..config }))
     };
     let name = folder.path().file_name();
-    rounds.is_ok_and(|rounds| {
+    rounds.is_some_and(|rounds| {
         rounds < plan.config.rounds && name == Some(of_rounds(rounds).as_os_str())
     })
 }

@@ -1,7 +1,7 @@
 //! What a run comes to, from its plan, its records and its ending.
 
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Record;
+use crate::results::metrics::record::Record;
 use crate::results::summary::{self, Milestone, Seconds, Status, Summary};
 use crate::run::ending::Ending;
 

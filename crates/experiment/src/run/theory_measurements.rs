@@ -10,7 +10,7 @@ use meshfold_theory::{IterateWeights, NonIidDegree, inexactness, local_dissimila
 use crate::config::quantity::Quantity;
 use crate::non_iid_degree::non_iid_degree;
 use crate::plan::run_plan::RunPlan;
-use crate::results::records::Measurements;
+use crate::results::metrics::record::Measurements;
 use crate::results::run_error::RunError;
 use crate::run::bound_measurements::{BoundMeasurements, loss_of};
 

@@ -1,12 +1,10 @@
 //! Removes what a killed process left in the folder of a finished run.
 
-use crate::config::run_config::RunConfig;
-use crate::config::source::ExperimentSource;
 use crate::files::whole_file::remove_leftovers;
 use crate::plan::run_plan::RunPlan;
 use crate::results::claim::Claim;
-use crate::results::run_folder::{CHECKPOINT, RunFolder};
-use crate::run::journal::{CONFIG, SPOOL, TABLE, keeps};
+use crate::results::run_folder::{CHECKPOINT, CLIENTS, RunFolder, SPOOL};
+use crate::run::journal::keeps;
 
 /// Removes the leftovers, unless another process has the run.
 pub(crate) fn tidy(folder: &RunFolder, plan: &RunPlan) {
@@ -19,11 +17,9 @@ pub(crate) fn tidy(folder: &RunFolder, plan: &RunPlan) {
     let Ok(_claim) = Claim::take(folder.path()) else {
         return;
     };
-    let text = std::fs::read_to_string(folder.file(CONFIG)).unwrap_or_default();
-    let source = ExperimentSource::new(CONFIG, text).with_own(plan.own.clone());
-    let config = RunConfig::read(&source);
-    let is_whole = folder.done().is_some() && folder.file(TABLE).is_file();
-    if is_whole && config.is_ok_and(|config| !keeps(&config)) {
+    let config = folder.config(&plan.own);
+    let is_whole = folder.done().is_some() && folder.file(CLIENTS).is_file();
+    if is_whole && config.is_some_and(|config| !keeps(&config)) {
         // What cannot be removed does no harm.
         for left in [SPOOL, CHECKPOINT] {
             folder.remove(left).ok();

@@ -15,7 +15,7 @@ use meshfold_experiment::{
 };
 use tempfile::TempDir;
 
-use crate::tiny::{YAML, timeless};
+use crate::tiny::{self, YAML};
 
 /// Runs that differ in method, overlay and seed.
 const SWEEP: &str = "
@@ -41,12 +41,6 @@ fn options(results: &TempDir, threads: usize) -> RunOptions {
         again: false,
         commit: None,
     }
-}
-
-/// What is written of a run, but for the time it took.
-fn written(report: &RunReport) -> (Vec<String>, Vec<u8>) {
-    let table = fs::read(report.folder.join("clients.parquet")).unwrap();
-    (timeless(report), table)
 }
 
 /// Counts the runs that go on, and may ask that several do.
@@ -118,7 +112,7 @@ fn runs_at_the_same_time_have_the_bits_of_runs_alone() {
                 .dataset
                 .load(&DataFolder::new("unused"))
                 .unwrap();
-            written(&run(plan, &data, &one_by_one, &AtomicBool::new(false), &mut ()).unwrap())
+            tiny::results(&run(plan, &data, &one_by_one, &AtomicBool::new(false), &mut ()).unwrap())
         })
         .collect();
     for (threads, at_once) in [(1, 1), (2, 2), (3, 2), (4, 100)] {
@@ -134,7 +128,7 @@ fn runs_at_the_same_time_have_the_bits_of_runs_alone() {
         assert_eq!(host.ended.into_inner().unwrap().len(), plans.len());
         let ids: Vec<&str> = reports.iter().map(|report| report.id.as_str()).collect();
         assert!(ids.iter().eq(plans.iter().map(|plan| &plan.id)));
-        let found: Vec<_> = reports.iter().map(written).collect();
+        let found: Vec<_> = reports.iter().map(tiny::results).collect();
         assert!(found == expected, "{threads} threads, {at_once} at once");
     }
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::gate;
 
-use super::parts::raised;
+use super::traceback::raised;
 
 /// Rates that are remembered, at most: those of the steps of a round, usually, in a few MB.
 const MOST: usize = 1 << 16;

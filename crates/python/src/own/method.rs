@@ -18,11 +18,11 @@ use serde_json::{Map, Value};
 use crate::gate;
 
 use super::absent_rows::AbsentRows;
-use super::parts::traceback;
 use super::planned_round::PyPlannedRound;
 use super::round::{self, PyRound};
 use super::stack::PyStack;
 use super::start::PyStart;
+use super::traceback::traceback;
 use super::uses::Uses;
 
 /// What the configuration of a method in Python says.

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use crate::gate;
 
 use super::memory::view;
-use super::parts::raised;
+use super::traceback::raised;
 
 /// Fits the model `model` of Python's to examples of `input` in `classes` classes.
 ///

@@ -1,7 +1,7 @@
 //! Overlays that Python has made.
 
 use meshfold_topology::{MixingMatrix, Nodes, Overlay, OverlayChange, OwnOverlay, TopologyError};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand::Rng;
@@ -9,75 +9,35 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::gate;
 
-use super::parts::raised;
+use super::traceback::raised;
+use super::weights::{Entries, Rows, rows};
 
-/// Whether edges go both ways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Both ends of an edge send to each other.
-    Undirected,
-    /// The first end of an edge sends to the second one.
-    Directed,
-}
-
-impl Kind {
-    pub(super) fn of(directed: bool) -> Self {
-        match directed {
-            true => Self::Directed,
-            false => Self::Undirected,
-        }
-    }
-
-    /// The overlay of `edges`, with the weights that it brings, if it does.
-    fn overlay(
-        self,
-        nodes: usize,
-        edges: impl IntoIterator<Item = (u32, u32)>,
-        weights: Option<Rows>,
-    ) -> Result<Overlay, TopologyError> {
-        let overlay = match self {
-            Self::Undirected => Overlay::from_edges(nodes, edges),
-            Self::Directed => Overlay::directed(nodes, edges),
-        }?;
-        match weights {
-            Some(rows) => overlay.with_weights(MixingMatrix::from_rows(nodes, rows)?),
-            None => Ok(overlay),
-        }
+/// The overlay of `edges`, with the weights that it brings, if it does. Both ends of an edge send to each other, or if it is `directed`,
+/// the first end sends to the second one.
+fn overlay(
+    directed: bool,
+    nodes: usize,
+    edges: impl IntoIterator<Item = (u32, u32)>,
+    weights: Option<Rows>,
+) -> Result<Overlay, TopologyError> {
+    let overlay = match directed {
+        true => Overlay::directed(nodes, edges),
+        false => Overlay::from_edges(nodes, edges),
+    }?;
+    match weights {
+        Some(rows) => overlay.with_weights(MixingMatrix::from_rows(nodes, rows)?),
+        None => Ok(overlay),
     }
 }
 
 /// Pairs of nodes.
 type Edges = Vec<(u32, u32)>;
 
-/// The entries of each row of a matrix, by columns in ascending order.
-pub(super) type Rows = Vec<Vec<(u32, f64)>>;
-
-/// The rows, the columns and the values of the entries of a matrix.
-pub(super) type Entries<'py> = (
-    PyReadonlyArray1<'py, u32>,
-    PyReadonlyArray1<'py, u32>,
-    PyReadonlyArray1<'py, f64>,
-);
-
-/// The matrix `[nodes, nodes]` of `entries`.
-pub(super) fn rows(nodes: usize, entries: &Entries<'_>) -> Rows {
-    let (rows, columns, values) = entries;
-    let mut matrix: Rows = vec![Vec::new(); nodes];
-    let places = rows.as_array().into_iter().zip(columns.as_array());
-    for ((row, column), value) in places.zip(values.as_array()) {
-        matrix[*row as usize].push((*column, *value));
-    }
-    for row in &mut matrix {
-        row.sort_unstable_by_key(|(column, _)| *column);
-    }
-    matrix
-}
-
 /// The same graph in all rounds.
 pub(super) struct Graph {
     pub(super) nodes: usize,
     pub(super) edges: Edges,
-    pub(super) kind: Kind,
+    pub(super) directed: bool,
     /// The weights that it brings.
     pub(super) weights: Option<Rows>,
 }
@@ -89,9 +49,8 @@ impl OwnOverlay for Graph {
         _nodes: Nodes<'_>,
         _rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
-        let weights = self.weights.clone();
-        self.kind
-            .overlay(self.nodes, self.edges.iter().copied(), weights)
+        let (edges, weights) = (self.edges.iter().copied(), self.weights.clone());
+        overlay(self.directed, self.nodes, edges, weights)
     }
 
     fn prescribes_weights(&self) -> bool {
@@ -99,7 +58,7 @@ impl OwnOverlay for Graph {
     }
 
     fn is_directed(&self) -> bool {
-        self.kind == Kind::Directed
+        self.directed
     }
 
     fn edges(&self, _nodes: usize) -> f64 {
@@ -111,7 +70,7 @@ impl OwnOverlay for Graph {
 pub(super) struct GraphByFunction {
     pub(super) name: String,
     pub(super) edges: Py<PyAny>,
-    pub(super) kind: Kind,
+    pub(super) directed: bool,
     /// About how many edges there are, if that is known.
     pub(super) expected: Option<f64>,
     /// Which rounds have an overlay of their own.
@@ -171,7 +130,7 @@ impl OwnOverlay for GraphByFunction {
             reason,
         };
         let (edges, weights) = graph.map_err(|error| failed(raised(&error)))?;
-        let overlay = self.kind.overlay(nodes.count, edges, weights);
+        let overlay = overlay(self.directed, nodes.count, edges, weights);
         overlay.map_err(|error| {
             failed(match self.change {
                 OverlayChange::Never => error.to_string(),
@@ -181,7 +140,7 @@ impl OwnOverlay for GraphByFunction {
     }
 
     fn is_directed(&self) -> bool {
-        self.kind == Kind::Directed
+        self.directed
     }
 
     fn change(&self) -> OverlayChange {

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use crate::gate;
 
 use super::method::{PyMethod, common_keys};
-use super::parts::{PyPart, traceback};
+use super::part::PyPart;
+use super::traceback::traceback;
 
 /// A class that stands for a part.
 #[derive(FromPyObject)]

@@ -67,7 +67,7 @@ pub(crate) fn lambda_range(of: Option<(f64, f64)>) -> String {
 }
 
 /// A range of figures that are written by `figure`, one where they print alike.
-pub(crate) fn range(range: Option<(f64, f64)>, figure: fn(f64) -> String) -> String {
+pub(crate) fn range<T>(range: Option<(T, T)>, figure: fn(T) -> String) -> String {
     match range.map(|(low, high)| (figure(low), figure(high))) {
         None => UNKNOWN.to_owned(),
         Some((low, high)) if low == high => low,

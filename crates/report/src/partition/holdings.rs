@@ -2,7 +2,7 @@
 
 use crate::charts;
 use crate::document::chart::Chart;
-use crate::document::quantity_text::{count, mean};
+use crate::document::quantity_text::{count, mean, range};
 use meshfold_experiment::results::{Holdings, LabelCounts, Names, TextCounts};
 
 /// The chart of `holdings`.
@@ -26,7 +26,7 @@ pub(crate) fn lead(holdings: &Holdings) -> &'static str {
 }
 
 /// Clients and what they own.
-pub(crate) fn in_words(holdings: &Holdings) -> String {
+pub(crate) fn sentence(holdings: &Holdings) -> String {
     match holdings {
         Holdings::Labels(counts) => labels_in_words(counts),
         Holdings::Text(counts) => text_in_words(counts),
@@ -50,7 +50,8 @@ fn text_in_words(counts: &TextCounts) -> String {
         .sum();
     let each = |figures: &[u32]| {
         let figures = || figures.iter().map(|&figure| figure as usize);
-        range(figures().min().unwrap_or(0), figures().max().unwrap_or(0))
+        let (least, most) = (figures().min(), figures().max());
+        range(Some((least.unwrap_or(0), most.unwrap_or(0))), count)
     };
     let mut words = format!(
         "{} {} windows, {} each, over {} tokens, {} of them different",
@@ -66,14 +67,6 @@ fn text_in_words(counts: &TextCounts) -> String {
         together => words.push_str(&format!(" Each bar is the mean of {together} clients.")),
     }
     words
-}
-
-fn range(low: usize, high: usize) -> String {
-    if low == high {
-        count(low)
-    } else {
-        format!("{} to {}", count(low), count(high))
-    }
 }
 
 /// Clients, examples and labels per client.
@@ -94,8 +87,8 @@ fn labels_in_words(counts: &LabelCounts) -> String {
         "{} {} examples, {} each, of {} of the {} labels",
         owners(counts.clients),
         count(total),
-        range(fewest as usize, most as usize),
-        range(narrowest, widest),
+        range(Some((fewest as usize, most as usize)), count),
+        range(Some((narrowest, widest)), count),
         counts.classes(),
     );
     if narrowest != widest {

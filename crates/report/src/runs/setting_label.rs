@@ -86,19 +86,18 @@ fn leaves<'a>(key: &'a str, values: &[&'a Value]) -> Vec<(&'a str, Vec<String>)>
 
 /// Every key that one of the maps has, in the order of the first that has it.
 fn keys_in<'a>(maps: &[&'a Map<String, Value>]) -> Vec<&'a str> {
-    let mut keys = Vec::new();
-    for key in maps.iter().flat_map(|map| map.keys()) {
-        if !keys.contains(&key.as_str()) {
-            keys.push(key);
-        }
-    }
-    keys
+    distinct(maps.iter().flat_map(|map| map.keys()).map(String::as_str))
 }
 
 /// Every top-level key that one of the configurations has, in the order of the first that has it.
 pub(crate) fn keys_of<'a>(all: &[&'a Settings]) -> Vec<&'a str> {
+    distinct(all.iter().flat_map(|settings| settings.keys()))
+}
+
+/// Every key once, where it comes first.
+fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut keys = Vec::new();
-    for key in all.iter().flat_map(|settings| settings.keys()) {
+    for key in all {
         if !keys.contains(&key) {
             keys.push(key);
         }

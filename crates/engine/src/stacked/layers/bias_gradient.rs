@@ -1,6 +1,6 @@
 //! The gradient with respect to the bias of a dense or convolutional layer.
 
-use super::layer::LayerAt;
+use super::dense_view::DenseView;
 use crate::stacked::gradients::sink::{GradientAction, StepAt, chain_start, store_or_step};
 use cubecl::prelude::*;
 
@@ -14,7 +14,7 @@ pub(crate) fn bias_gradient<N: Size>(
     velocities: &mut [Vector<f32, N>],
     rates: &[f32],
     step: &StepAt,
-    layer: &LayerAt,
+    layer: &DenseView,
     entry: usize,
     place: usize,
     column: usize,

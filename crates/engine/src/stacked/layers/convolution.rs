@@ -8,7 +8,7 @@ mod convolve_outer_by_example;
 mod outer_tiles;
 mod span;
 
-use super::arena::StackArena;
+use super::stack_arena::StackArena;
 use super::{Backward, Forward, StackedLayer};
 use crate::network::layer::Convolution;
 use convolve::Convolve;

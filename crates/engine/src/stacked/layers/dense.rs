@@ -6,7 +6,7 @@ pub(crate) mod delta;
 pub(crate) mod outer;
 mod outer_staged;
 
-use super::arena::StackArena;
+use super::stack_arena::StackArena;
 use super::{Backward, Forward, StackedLayer};
 use crate::network::layer::Dense;
 use affine::Affine;

@@ -13,7 +13,7 @@ use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::{CUBE, cubes, vector_size};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
-use crate::stacked::layers::arena::StackArena;
+use crate::stacked::layers::stack_arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 

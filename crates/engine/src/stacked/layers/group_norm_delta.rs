@@ -10,7 +10,7 @@ use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, wr
 use crate::stacked::gradients::sink::{
     GradientAction, GradientSink, StepAt, chain_start, store_or_step,
 };
-use crate::stacked::layers::arena::StackArena;
+use crate::stacked::layers::stack_arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 

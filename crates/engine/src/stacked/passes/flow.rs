@@ -2,8 +2,8 @@
 
 use crate::network::Network;
 use crate::stacked::batches::part::Part;
-use crate::stacked::layers::arena::StackArena;
 use crate::stacked::layers::dropout::DropoutMasks;
+use crate::stacked::layers::stack_arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 
 /// A pass of some rows and examples, besides the examples themselves.

@@ -6,7 +6,7 @@ use super::{TOO_DEEP, cause};
 use crate::config::brief::{brief, is_hidden};
 
 /// What is wrong with the form of a text.
-pub(super) fn in_words(kind: &ErrorKind) -> String {
+pub(super) fn complaint(kind: &ErrorKind) -> String {
     match kind {
         ErrorKind::UnclosedFlowCollection { open } => format!("this `{open}` is never closed"),
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {

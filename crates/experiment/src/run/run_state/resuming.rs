@@ -6,10 +6,10 @@ use meshfold_engine::{LearnerState, Stack};
 
 use super::RunState;
 use crate::network::{Clock, SimulatedTime};
+use crate::rank_steps::Step;
+use crate::results::checkpoint::{MODELS, Saved, VerifiedCheckpoint};
 use crate::results::run_error::RunError;
-use crate::run::checkpoint::{MODELS, Saved, VerifiedCheckpoint};
 use crate::run::evaluation::alive_rows;
-use crate::run::ranks::Step;
 use crate::run::stopwatch::Worked;
 use crate::run::theory_measurements::AVERAGED;
 

@@ -7,7 +7,7 @@ use crate::network::layer::{Convolution, Dense};
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::dense_view::{self, DenseView};
 use crate::stacked::layers::product::add_products_inside;
 use crate::stacked::layers::relu::rectified;
 use crate::stacked::layers::window::{self, WindowAt, place_at};
@@ -26,7 +26,7 @@ fn convolve_kernel<N: Size, M: Size>(
     counts: &[u32],
     outputs: &mut [Vector<f32, N>],
     slot: Slot,
-    layer: LayerAt,
+    layer: DenseView,
     window: WindowAt,
     input_rows: usize,
     #[comptime] tile: usize,
@@ -159,7 +159,7 @@ impl Convolve<'_> {
                 part.counts.clone().into_buffer_arg(),
                 outputs.clone().into_buffer_arg(),
                 part.argument(),
-                layer::argument(&product, self.width, n),
+                dense_view::argument(&product, self.width, n),
                 reading.argument(),
                 usize::from(!self.shared),
                 lines,
@@ -183,7 +183,7 @@ impl Convolve<'_> {
             part.counts.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
-            layer::argument(&product, self.width, n),
+            dense_view::argument(&product, self.width, n),
             window::argument(&layer.input, &layer.output, &layer.window),
             usize::from(!self.shared),
             tile,

@@ -6,7 +6,7 @@ use crate::network::layer::{Grid, Window};
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::tuning::tuned;
 use crate::stacked::gradients::gradient_write::{GradientWrite, write_gradients};
-use crate::stacked::layers::layer::LayerAt;
+use crate::stacked::layers::dense_view::DenseView;
 use crate::stacked::layers::relu::rectified;
 use crate::stacked::layers::window::{WindowAt, WindowAtLaunch, argument};
 use cubecl::prelude::*;
@@ -224,7 +224,7 @@ pub(crate) fn convolve_lines_kernel<N: Size, M: Size>(
     counts: &[u32],
     outputs: &mut [Vector<f32, N>],
     slot: Slot,
-    layer: LayerAt,
+    layer: DenseView,
     window: WindowAt,
     input_rows: usize,
     #[comptime] lines: Lines,

@@ -11,7 +11,7 @@ use crate::stacked::gradients::sink::{
     GradientAction, GradientSink, StepAt, chain_start, store_or_step,
 };
 use crate::stacked::layers::bias_gradient::bias_gradient;
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::dense_view::{self, DenseView};
 use crate::stacked::layers::product::add_outer_products;
 use crate::stacked::layers::window::{self, WindowAt};
 use burn_cubecl::tensor::CubeTensor;
@@ -54,7 +54,7 @@ fn convolve_outer_kernel<N: Size, M: Size>(
     rates: &[f32],
     slot: Slot,
     step: StepAt,
-    layer: LayerAt,
+    layer: DenseView,
     window: WindowAt,
     #[comptime] action: GradientAction,
     #[comptime] biases: usize,
@@ -199,7 +199,7 @@ pub(crate) fn convolve_outer(
         sink.rates.clone().into_buffer_arg(),
         part.argument(),
         sink.step(),
-        layer::argument(&product, sink.width, n),
+        dense_view::argument(&product, sink.width, n),
         window::argument(&convolution.input, &convolution.output, &convolution.window),
         sink.action,
         biases,

@@ -11,7 +11,7 @@ use crate::stacked::device::launch::cubes;
 use crate::stacked::gradients::sink::{
     GradientAction, GradientSink, StepAt, chain_start, store_or_step,
 };
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::dense_view::{self, DenseView};
 use crate::stacked::layers::window::{self, WindowAt};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -61,7 +61,7 @@ impl Tiles {
             sink.rates.clone().into_buffer_arg(),
             part.argument(),
             sink.step(),
-            layer::argument(product, sink.width, n),
+            dense_view::argument(product, sink.width, n),
             window::argument(&convolution.input, &convolution.output, &convolution.window),
             sink.action,
             self,
@@ -88,7 +88,7 @@ struct Block {
 #[cube]
 fn block_at(
     lane: usize,
-    layer: &LayerAt,
+    layer: &DenseView,
     window: &WindowAt,
     channels: usize,
     #[comptime] tiles: Tiles,
@@ -111,7 +111,7 @@ fn block_at(
 fn weight_at(
     lane: usize,
     sum: usize,
-    layer: &LayerAt,
+    layer: &DenseView,
     window: &WindowAt,
     channels: usize,
     #[comptime] vector: usize,
@@ -141,7 +141,7 @@ fn add_line<N: Size, M: Size>(
     line: usize,
     position: usize,
     channels: usize,
-    layer: &LayerAt,
+    layer: &DenseView,
     window: &WindowAt,
     #[comptime] tiles: Tiles,
 ) {
@@ -241,7 +241,7 @@ fn convolve_outer_by_example_kernel<N: Size, M: Size>(
     rates: &[f32],
     slot: Slot,
     step: StepAt,
-    layer: LayerAt,
+    layer: DenseView,
     window: WindowAt,
     #[comptime] action: GradientAction,
     #[comptime] tiles: Tiles,

@@ -6,7 +6,7 @@ use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{cubes, line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::device::tuning::tuned;
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::dense_view::{self, DenseView};
 use crate::stacked::layers::product::{Tiling, add_products};
 use crate::stacked::layers::relu::rectified;
 use crate::stacked::layers::staged::blocks::{Blocks, ProductShape, VECTOR};
@@ -22,7 +22,7 @@ fn affine_kernel<N: Size, M: Size>(
     counts: &[u32],
     outputs: &mut [Vector<f32, N>],
     slot: Slot,
-    layer: LayerAt,
+    layer: DenseView,
     input_rows: usize,
     #[comptime] tile: usize,
     #[comptime] ahead: usize,
@@ -89,7 +89,7 @@ fn affine_staged_kernel<N: Size>(
     counts: &[u32],
     outputs: &mut [Vector<f32, N>],
     slot: Slot,
-    layer: LayerAt,
+    layer: DenseView,
     input_rows: usize,
     #[comptime] blocks: Blocks,
     #[comptime] relu: bool,
@@ -224,7 +224,7 @@ impl Affine<'_> {
             part.counts.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
-            layer::argument(self.layer, self.width, VECTOR),
+            dense_view::argument(self.layer, self.width, VECTOR),
             usize::from(!self.shared),
             blocks,
             self.relu,
@@ -249,7 +249,7 @@ impl Affine<'_> {
             part.counts.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
-            layer::argument(self.layer, self.width, tiling.vector),
+            dense_view::argument(self.layer, self.width, tiling.vector),
             usize::from(!self.shared),
             tiling.tile,
             tiling.ahead,

@@ -4,7 +4,7 @@
 use super::affine::Affine;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{cubes, shared_floats, vector_size};
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::dense_view::{self, DenseView};
 use crate::stacked::layers::relu::rectified;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::client::Client;
@@ -53,7 +53,7 @@ fn affine_narrow_kernel<N: Size>(
     counts: &[u32],
     outputs: &mut [Vector<f32, N>],
     slot: Slot,
-    layer: LayerAt,
+    layer: DenseView,
     input_rows: usize,
     #[comptime] narrow: Narrow,
     #[comptime] relu: bool,
@@ -144,7 +144,7 @@ impl Affine<'_> {
             part.counts.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
-            layer::argument(self.layer, self.width, n),
+            dense_view::argument(self.layer, self.width, n),
             usize::from(!self.shared),
             narrow,
             self.relu,

@@ -5,9 +5,9 @@ use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{cubes, line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradients};
-use crate::stacked::layers::arena::StackArena;
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::dense_view::{self, DenseView};
 use crate::stacked::layers::product::{Tiling, add_products};
+use crate::stacked::layers::stack_arena::StackArena;
 use crate::stacked::layers::staged::blocks::{Blocks, ProductShape, VECTOR};
 use crate::stacked::layers::staged::{Factor, add_parts, add_staged_products, total_at, unit_at};
 use crate::stacked::layers::transpose::Transpose;
@@ -77,7 +77,7 @@ fn delta_staged_kernel<N: Size>(
     counts: &[u32],
     below: &mut [Vector<f32, N>],
     slot: Slot,
-    layer: LayerAt,
+    layer: DenseView,
     slope: f32,
     #[comptime] blocks: Blocks,
     #[comptime] write: GradientWrite,
@@ -193,7 +193,7 @@ fn delta_staged(
         part.counts.clone().into_buffer_arg(),
         below.gradient.clone().into_buffer_arg(),
         part.argument(),
-        layer::argument(layer, arena.width, VECTOR),
+        dense_view::argument(layer, arena.width, VECTOR),
         below.slope,
         blocks,
         below.write,

@@ -9,7 +9,7 @@ use crate::stacked::gradients::sink::{
 };
 use crate::stacked::layers::bias_gradient::bias_gradient;
 use crate::stacked::layers::dense::outer_staged::OuterBlocks;
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::dense_view::{self, DenseView};
 use crate::stacked::layers::product::add_outer_products;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -31,7 +31,7 @@ fn outer_kernel<N: Size, M: Size>(
     rates: &[f32],
     slot: Slot,
     step: StepAt,
-    layer: LayerAt,
+    layer: DenseView,
     skip: usize,
     #[comptime] action: GradientAction,
     #[comptime] biases: usize,
@@ -156,7 +156,7 @@ impl Outer<'_> {
             sink.rates.clone().into_buffer_arg(),
             part.argument(),
             sink.step(),
-            layer::argument(layer, sink.width, n),
+            dense_view::argument(layer, sink.width, n),
             self.skip,
             sink.action,
             biases,

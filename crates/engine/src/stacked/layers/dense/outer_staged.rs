@@ -7,7 +7,7 @@ use crate::stacked::device::tuning::tuned;
 use crate::stacked::gradients::sink::{
     GradientAction, GradientSink, StepAt, chain_start, store_or_step, store_or_step_all,
 };
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::dense_view::{self, DenseView};
 use crate::stacked::layers::staged::blocks::VECTOR;
 use crate::stacked::layers::staged::{put, unit_at};
 use cubecl::prelude::*;
@@ -207,7 +207,7 @@ fn outer_staged_kernel<N: Size>(
     rates: &[f32],
     slot: Slot,
     step: StepAt,
-    layer: LayerAt,
+    layer: DenseView,
     skip: usize,
     #[comptime] action: GradientAction,
     #[comptime] blocks: OuterBlocks,
@@ -454,7 +454,7 @@ impl Outer<'_> {
             sink.rates.clone().into_buffer_arg(),
             part.argument(),
             sink.step(),
-            layer::argument(layer, sink.width, VECTOR),
+            dense_view::argument(layer, sink.width, VECTOR),
             self.skip,
             sink.action,
             blocks,

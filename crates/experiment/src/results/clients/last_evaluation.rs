@@ -1,11 +1,14 @@
-//! The last accuracy of every client, from `clients.parquet`.
+//! What `clients.parquet` has of the last evaluation.
+
+use std::path::Path;
 
 use meshfold_algorithms::RowKind;
 use parquet::errors::Result;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
-use crate::results::client_table::{ClientScore, of_models, parse, readable};
-use crate::results::table_file::TableFile;
+use crate::results::clients::parquet_file::{self, ClientsFile};
+use crate::results::clients::row::{ClientScore, of_models, parse};
+use crate::results::results_error::ResultsError;
 
 /// The accuracy of one deployed model at the last evaluation in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,17 +19,19 @@ pub struct RowAccuracy {
     pub accuracy: f64,
 }
 
-/// Reads whose models those of the last round are, and their accuracies, ascending by row. Those that are not finite are left out.
-///
-/// Evaluations are appended, so the file is read from its last row group backwards until an earlier round is met.
+/// Whose models those of the last round are in the run in `folder`, and their accuracies, ascending by row; none if there is no such
+/// file yet. Those that are not finite are left out.
 ///
 /// # Errors
-/// What the reader says of a file that is torn or has other columns.
-pub(super) fn read(file: TableFile) -> Result<(Option<RowKind>, Vec<RowAccuracy>)> {
-    readable(|| read_last(file))
+/// [`ResultsError::Read`], and [`ResultsError::Content`] for a file that is torn or has other columns.
+pub(in crate::results) fn final_accuracies(
+    folder: &Path,
+) -> std::result::Result<(Option<RowKind>, Vec<RowAccuracy>), ResultsError> {
+    parquet_file::read(folder, read_last)
 }
 
-fn read_last(file: TableFile) -> Result<(Option<RowKind>, Vec<RowAccuracy>)> {
+/// Evaluations are appended, so the file is read from its last row group backwards until an earlier round is met.
+fn read_last(file: ClientsFile) -> Result<(Option<RowKind>, Vec<RowAccuracy>)> {
     let reader = SerializedFileReader::new(file)?;
     let mut last = Vec::new();
     let mut last_round = None;

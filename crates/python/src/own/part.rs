@@ -1,27 +1,21 @@
-//! Overlays, weights, partitions, datasets, learning rates and models that Python has made.
+//! A part of an experiment that Python has made, of whatever kind.
 
 use std::sync::Arc;
 
-use meshfold_data::{
-    DataError, DataFolder, Labelled, OwnDataset, OwnPartition, PartitionError, Shape, Splits,
-};
+use meshfold_data::{OwnDataset, OwnPartition, Shape, Splits};
 use meshfold_engine::OwnSchedule;
 use meshfold_experiment::{Own, OwnName};
-use meshfold_topology::{
-    MixingMatrix, Overlay, OverlayChange, OwnOverlay, OwnWeights, TopologyError,
-};
-use numpy::{PyArray1, PyReadonlyArray2};
+use meshfold_topology::{OverlayChange, OwnOverlay, OwnWeights};
+use numpy::PyReadonlyArray2;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 
-use crate::gate;
-
-use super::example_arrays::ExampleArrays;
+use super::dataset::{ExampleArrays, InMemory};
 use super::learning_rate::RateByFunction;
 use super::model;
-use super::overlay::{Entries, Graph, GraphByFunction, Kind, Rows, pairs, rows};
+use super::overlay::{Graph, GraphByFunction, pairs};
+use super::partition::{Dealt, Lists};
+use super::weights::{Entries, Matrix, rows};
 
 /// A part of an experiment, made in Python.
 #[pyclass(name = "Part", module = "meshfold", frozen)]
@@ -56,6 +50,14 @@ impl Made {
 }
 
 impl PyPart {
+    fn new(name: String, version: String, made: Made) -> Self {
+        Self {
+            name,
+            version,
+            made,
+        }
+    }
+
     /// `own` and this part.
     pub(super) fn among(&self, own: Own) -> Own {
         let name: OwnName = (self.name.as_str(), self.version.as_str()).into();
@@ -122,14 +124,10 @@ impl PyPart {
         let made = Made::Overlay(Arc::new(Graph {
             nodes,
             edges: pairs(&edges),
-            kind: Kind::of(directed),
+            directed,
             weights: weights.map(|entries| rows(nodes, &entries)),
         }));
-        Self {
-            name,
-            version,
-            made,
-        }
+        Self::new(name, version, made)
     }
 
     /// An overlay from a function: `edges(round, nodes, label_counts, seed)` returns its edges, `[E, 2]`, from sender to receiver if it is
@@ -158,18 +156,14 @@ impl PyPart {
         let made = Made::Overlay(Arc::new(GraphByFunction {
             name: name.clone(),
             edges,
-            kind: Kind::of(directed),
+            directed,
             expected,
             change,
             weighed,
             needs_labels,
             needs_seed,
         }));
-        Self {
-            name,
-            version,
-            made,
-        }
+        Self::new(name, version, made)
     }
 
     /// Mixing weights: the rows, the columns and the values of their `entries`.
@@ -179,22 +173,13 @@ impl PyPart {
             name: name.clone(),
             matrix: rows(nodes, &entries),
         }));
-        Self {
-            name,
-            version,
-            made,
-        }
+        Self::new(name, version, made)
     }
 
     /// The examples of each client.
     #[staticmethod]
     fn partition(name: String, version: String, clients: Vec<Vec<u32>>) -> Self {
-        let made = Made::Partition(Arc::new(Lists(clients)));
-        Self {
-            name,
-            version,
-            made,
-        }
+        Self::new(name, version, Made::Partition(Arc::new(Lists(clients))))
     }
 
     /// `deal(labels, classes, seed)` returns the examples of each client.
@@ -205,23 +190,17 @@ impl PyPart {
         deal: Py<PyAny>,
         clients: Option<usize>,
     ) -> Self {
-        let made = Made::Partition(Arc::new(Dealt { deal, clients }));
-        Self {
+        Self::new(
             name,
             version,
-            made,
-        }
+            Made::Partition(Arc::new(Dealt { deal, clients })),
+        )
     }
 
     /// The model that `object.fit(features, classes, tokens)` makes for some examples.
     #[staticmethod]
     fn model(name: String, version: String, object: Py<PyAny>) -> Self {
-        let made = Made::Model(Arc::new(object));
-        Self {
-            name,
-            version,
-            made,
-        }
+        Self::new(name, version, Made::Model(Arc::new(object)))
     }
 
     /// The learning rate `function(values)` at these values of `counts`, such as `["round", "steps"]`.
@@ -233,11 +212,7 @@ impl PyPart {
         counts: Vec<String>,
     ) -> PyResult<Self> {
         let made = Made::LearningRate(Arc::new(RateByFunction::new(function, &counts)?));
-        Ok(Self {
-            name,
-            version,
-            made,
-        })
+        Ok(Self::new(name, version, made))
     }
 
     /// What this is: `overlay`, `weights`, `partition`, `dataset`, `learning rate` or `model`.
@@ -287,106 +262,6 @@ impl PyPart {
             validation: validation.map(Arc::new),
         };
         let made = Made::Dataset(Arc::new(InMemory(splits)));
-        Ok(Self {
-            name,
-            version,
-            made,
-        })
-    }
-}
-
-/// What Python raised, with its traceback.
-pub(super) fn raised(error: &PyErr) -> String {
-    gate::attach(|py| traceback(py, error))
-}
-
-/// As [`raised`], on a thread that is attached already.
-pub(super) fn traceback(py: Python<'_>, error: &PyErr) -> String {
-    let told = py
-        .import("meshfold._own")
-        .and_then(|module| module.call_method1("traceback", (error.clone_ref(py).into_value(py),)))
-        .and_then(|text| text.extract());
-    told.unwrap_or_else(|_| error.to_string())
-}
-
-struct Matrix {
-    name: String,
-    matrix: Rows,
-}
-
-impl OwnWeights for Matrix {
-    fn matrix(
-        &self,
-        overlay: &Overlay,
-        _rng: &mut ChaCha8Rng,
-    ) -> Result<MixingMatrix, TopologyError> {
-        if self.matrix.len() != overlay.nodes() {
-            return Err(TopologyError::Own {
-                setting: "weights",
-                name: self.name.clone(),
-                reason: format!(
-                    "the matrix has {} rows, but the overlay has {} nodes",
-                    self.matrix.len(),
-                    overlay.nodes()
-                ),
-            });
-        }
-        MixingMatrix::from_rows(overlay.nodes(), self.matrix.clone())
-    }
-
-    fn suit_directed(&self) -> bool {
-        true
-    }
-}
-
-struct Lists(Vec<Vec<u32>>);
-
-impl OwnPartition for Lists {
-    fn deal(
-        &self,
-        _examples: Labelled<'_>,
-        _rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
-        Ok(self.0.clone())
-    }
-
-    fn clients(&self) -> Option<usize> {
-        Some(self.0.len())
-    }
-}
-
-struct Dealt {
-    deal: Py<PyAny>,
-    clients: Option<usize>,
-}
-
-impl OwnPartition for Dealt {
-    fn deal(
-        &self,
-        examples: Labelled<'_>,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
-        let seed = rng.next_u64();
-        let dealt = gate::attach(|py| -> PyResult<Vec<Vec<u32>>> {
-            let labels = examples.labels.iter();
-            let labels = PyArray1::from_iter(py, labels.map(|label| i64::from(*label)));
-            let dealt = self.deal.bind(py).call1((labels, examples.classes, seed))?;
-            dealt.extract()
-        });
-        dealt.map_err(|error| PartitionError::Own {
-            reason: raised(&error),
-        })
-    }
-
-    fn clients(&self) -> Option<usize> {
-        self.clients
-    }
-}
-
-struct InMemory(Splits);
-
-impl OwnDataset for InMemory {
-    fn load(&self, _folder: &DataFolder) -> Result<Splits, DataError> {
-        Ok(self.0.clone())
+        Ok(Self::new(name, version, made))
     }
 }

@@ -1,4 +1,4 @@
-//! What evaluations find of every deployed model, one after the other in a file that a crash cannot spoil and a resumed run can cut back.
+//! `clients.spool`: evaluations one after the other, in a file that a crash cannot spoil and a resumed run can cut back.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};

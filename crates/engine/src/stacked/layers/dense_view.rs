@@ -1,11 +1,11 @@
-//! Where a dense layer lies in the arena, for kernels.
+//! A dense layer as a view of the arena, the argument by which kernels find its parameters.
 
 use crate::network::layer::Dense;
 use cubecl::prelude::*;
 
-/// A dense layer in vectors of `outputs`' vector size.
+/// Where the weight and the bias lie in a row of the arena, counted in vectors of the kernel's outputs.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
-pub(crate) struct LayerAt {
+pub(crate) struct DenseView {
     /// Vectors per row of the arena.
     pub(crate) width: usize,
     /// First vector of the weight `[inputs, outputs]`.
@@ -21,8 +21,8 @@ pub(crate) struct LayerAt {
 }
 
 /// The argument of a launch over vectors of `vector` floats; `width` floats make a row of the arena.
-pub(crate) fn argument(layer: &Dense, width: usize, vector: usize) -> LayerAtLaunch {
-    LayerAtLaunch::new(
+pub(crate) fn argument(layer: &Dense, width: usize, vector: usize) -> DenseViewLaunch {
+    DenseViewLaunch::new(
         width / vector,
         layer.weight.start / vector,
         layer.bias.clone().unwrap_or_default().start / vector,

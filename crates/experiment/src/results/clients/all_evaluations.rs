@@ -1,6 +1,5 @@
-//! What every client scored at every evaluation, from `clients.parquet`.
+//! What `clients.parquet` has of all evaluations.
 
-use std::io::ErrorKind;
 use std::sync::Arc;
 
 use parquet::errors::Result;
@@ -8,12 +7,10 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
 use parquet::schema::types::Type;
 
-use crate::results::client_table::{
-    ClientScore, figure, kind, number, of_models, parse, readable, whole,
-};
+use crate::results::clients::parquet_file::{self, ClientsFile};
+use crate::results::clients::row::{ClientScore, figure, kind, number, of_models, parse, whole};
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
-use crate::results::table_file::TableFile;
 
 /// What else was measured of the models, as `evaluate.clients` asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,7 +29,7 @@ impl RecordedRun {
     /// # Errors
     /// [`ResultsError::Read`], and [`ResultsError::Content`] for a file that is torn or has other columns.
     pub fn client_scores(&self) -> Result<Vec<ClientScore>, ResultsError> {
-        self.read_clients(read_all)
+        parquet_file::read(&self.folder, read_all)
     }
 
     /// The scores of [`client_scores`](Self::client_scores) that stand for a model each: without clients that have the models of servers.
@@ -49,7 +46,9 @@ impl RecordedRun {
     /// # Errors
     /// Those of [`client_scores`](Self::client_scores).
     pub fn client_view_names(&self) -> Result<Vec<String>, ResultsError> {
-        self.read_clients(|file| Ok(view_names(&SerializedFileReader::new(file)?)))
+        parquet_file::read(&self.folder, |file| {
+            Ok(view_names(&SerializedFileReader::new(file)?))
+        })
     }
 
     /// What else was measured at each evaluation; nothing if the run has yet to write it.
@@ -57,7 +56,7 @@ impl RecordedRun {
     /// # Errors
     /// Those of [`client_scores`](Self::client_scores).
     pub fn client_views(&self) -> Result<ClientViews, ResultsError> {
-        self.read_clients(read_views)
+        parquet_file::read(&self.folder, read_views)
     }
 
     /// The round and the figure of each row of [`client_scores`](Self::client_scores) in one column, such as `own_loss`; not a number
@@ -67,36 +66,21 @@ impl RecordedRun {
     /// # Errors
     /// Those of [`client_scores`](Self::client_scores).
     pub fn client_column(&self, column: &str) -> Result<Vec<(i64, f64)>, ResultsError> {
-        self.read_clients(|file| read_column(file, column))
-    }
-
-    fn read_clients<T: Default>(
-        &self,
-        read: impl FnOnce(TableFile) -> Result<T>,
-    ) -> Result<T, ResultsError> {
-        let path = self.folder.join("clients.parquet");
-        match TableFile::open(&path) {
-            Ok(file) => readable(|| read(file)).map_err(|error| ResultsError::Content {
-                path,
-                found: error.to_string(),
-            }),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(T::default()),
-            Err(source) => Err(ResultsError::Read { path, source }),
-        }
+        parquet_file::read(&self.folder, |file| read_column(file, column))
     }
 }
 
 /// The columns that every table has.
 const OF_EVERY_RUN: [&str; 5] = ["round", "row", "kind", "accuracy", "loss"];
 
-fn view_names(reader: &SerializedFileReader<TableFile>) -> Vec<String> {
+fn view_names(reader: &SerializedFileReader<ClientsFile>) -> Vec<String> {
     let columns = reader.metadata().file_metadata().schema().get_fields();
     let names = columns.iter().map(|column| column.name());
     let views = names.filter(|name| !OF_EVERY_RUN.contains(name));
     views.map(str::to_owned).collect()
 }
 
-fn read_views(file: TableFile) -> Result<ClientViews> {
+fn read_views(file: ClientsFile) -> Result<ClientViews> {
     let reader = SerializedFileReader::new(file)?;
     let columns = view_names(&reader);
     if columns.is_empty() {
@@ -112,13 +96,13 @@ fn read_views(file: TableFile) -> Result<ClientViews> {
     Ok(ClientViews { columns, rows })
 }
 
-fn read_all(file: TableFile) -> Result<Vec<ClientScore>> {
+fn read_all(file: ClientsFile) -> Result<Vec<ClientScore>> {
     let reader = SerializedFileReader::new(file)?;
     let rows = reader.get_row_iter(None)?;
     rows.map(|row| parse(&row?)).collect()
 }
 
-fn read_column(file: TableFile, column: &str) -> Result<Vec<(i64, f64)>> {
+fn read_column(file: ClientsFile, column: &str) -> Result<Vec<(i64, f64)>> {
     let reader = SerializedFileReader::new(file)?;
     let schema = reader.metadata().file_metadata().schema();
     if !schema

@@ -1,4 +1,4 @@
-//! The files of a run as they are read again.
+//! The text files of a run as they are read again.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,6 +10,7 @@ use crate::results::results_error::ResultsError;
 
 /// The most bytes of a file that is read: far more than any run writes.
 const MOST_BYTES: u64 = 1 << 30;
+
 /// What the JSON object `text` holds. A list would be read by position, so it is refused.
 pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     match text.trim_start().starts_with(['{']) {

@@ -1,6 +1,6 @@
-//! Examples that Python gives as arrays.
+//! Datasets that Python gives as arrays.
 
-use meshfold_data::{Examples, Scale, Shape};
+use meshfold_data::{DataError, DataFolder, Examples, OwnDataset, Scale, Shape, Splits};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -44,5 +44,14 @@ impl ExampleArrays<'_> {
             Some(owners) => examples.with_owners(owners.as_array().to_vec()),
             None => examples,
         })
+    }
+}
+
+/// Examples in memory.
+pub(super) struct InMemory(pub(super) Splits);
+
+impl OwnDataset for InMemory {
+    fn load(&self, _folder: &DataFolder) -> Result<Splits, DataError> {
+        Ok(self.0.clone())
     }
 }

@@ -1,5 +1,7 @@
 //! `checkpoint.safetensors`: what an interrupted run resumes from.
 
+mod sealed_tensors;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,10 +11,10 @@ use meshfold_theory::IterateWeights;
 use serde::{Deserialize, Serialize};
 
 use crate::files::whole_file::{persist, temporary};
+use crate::results::checkpoint::sealed_tensors::SealedTensors;
+use crate::results::data_digests::DataDigests;
 use crate::results::run_error::RunError;
 use crate::results::run_folder::Done;
-use crate::run::digests::DataDigests;
-use crate::run::sealed_tensors::{self, SealedTensors};
 
 /// The name of the models in a checkpoint; a method's own stacks have the names that it gives them.
 pub(crate) const MODELS: &str = "models";
@@ -166,7 +168,7 @@ impl CheckpointFile {
             Ok(checkpoint) => Some(checkpoint),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                self.report(&error.to_string());
+                report(&self.path, &error.to_string());
                 None
             }
         }
@@ -182,10 +184,6 @@ impl CheckpointFile {
             true => Ok(checkpoint),
             false => Err(io::ErrorKind::NotFound.into()),
         }
-    }
-
-    fn report(&self, reason: &str) {
-        report(&self.path, reason);
     }
 
     fn read(&self) -> io::Result<VerifiedCheckpoint> {
@@ -280,7 +278,7 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
-    fn stack(values: &[f32]) -> Stack {
+    pub(super) fn stack(values: &[f32]) -> Stack {
         let mut layout = Layout::default();
         layout.push("weight", 3, 5);
         let rows = values.iter().flat_map(|value| [*value; 64]).collect();

@@ -1,10 +1,8 @@
-//! Rows of `clients.parquet`.
+//! A row of `clients.parquet`.
 
 use meshfold_algorithms::RowKind;
 use parquet::errors::{ParquetError, Result};
 use parquet::record::{Field, Row};
-
-use crate::files::guarded;
 
 /// How well one deployed model did at one evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,15 +35,6 @@ pub(super) fn of_models<T>(rows: Vec<(RowKind, T)>) -> Vec<T> {
         .into_iter()
         .filter(|row| all_are_clients || !is_client(row));
     of_models.map(|(_, row)| row).collect()
-}
-
-/// What `read` returns; an error if the reader panics, as it does at some damaged files.
-pub(super) fn readable<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
-    guarded::call(read).unwrap_or_else(|| {
-        Err(ParquetError::General(
-            "it is no table that can be read".to_owned(),
-        ))
-    })
 }
 
 /// One row of the file.

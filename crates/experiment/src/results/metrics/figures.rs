@@ -1,4 +1,4 @@
-//! Every figure of a run's evaluations by its name in `metrics.jsonl`.
+//! All figures of `metrics.jsonl` by their names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
-use crate::results::run_file::{lines, parsed};
+use crate::results::run_folder::METRICS;
+use crate::results::run_text::{lines, parsed};
 
 /// The figures of one evaluation by name, such as `round` and `bytes_total`.
 ///
@@ -38,7 +39,7 @@ pub fn metrics<R: DeserializeOwned, T>(
     folder: &Path,
     of: impl Fn(R) -> Result<T, String>,
 ) -> Result<Vec<T>, ResultsError> {
-    let found = parsed(&folder.join("metrics.jsonl"), |text| each(text, of))?;
+    let found = parsed(&folder.join(METRICS), |text| each(text, of))?;
     Ok(found.unwrap_or_default())
 }
 

@@ -1,8 +1,8 @@
-//! The parameters of all rows, as layers read them.
+//! The arena that holds the parameters of all rows, as layers read it.
 
 use burn_cubecl::tensor::CubeTensor;
 
-/// Models `[R, width]`.
+/// The models of all rows, `[R, width]`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StackArena<'a> {
     pub(crate) models: &'a CubeTensor,

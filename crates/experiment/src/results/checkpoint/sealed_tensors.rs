@@ -10,7 +10,7 @@ use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use sha2::{Digest, Sha256};
 
 use crate::files::tensor_file::{TensorFile, invalid};
-use crate::run::ranks::{Step, announce};
+use crate::rank_steps::{Step, announce};
 
 /// The tensor that holds the text.
 const STATE: &str = "state";
@@ -25,7 +25,7 @@ const CHECKSUM_BYTES: usize = 32;
 const PIECE: usize = 1 << 20;
 
 /// Writes `stacks` and `state` to `to`. It holds one block of a stack in memory at a time.
-pub(crate) fn write(
+pub(super) fn write(
     to: &mut impl Write,
     stacks: &[(&str, &Stack)],
     state: &[u8],
@@ -99,14 +99,14 @@ impl<W: Write> Write for Summing<W> {
 
 /// An open file whose checksum matches.
 #[derive(Debug)]
-pub(crate) struct SealedTensors(TensorFile);
+pub(super) struct SealedTensors(TensorFile);
 
 impl SealedTensors {
     /// Opens the file at `path` and verifies it. The stacks stay in the file.
     ///
     /// # Errors
     /// Those of [`TensorFile::open`]; [`io::ErrorKind::InvalidData`] if its bytes have changed.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
         Self(TensorFile::open(path)?).verify()
     }
 
@@ -142,7 +142,7 @@ impl SealedTensors {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if another tensor is not a stack.
-    pub(crate) fn stacks(&self) -> io::Result<Vec<(String, [usize; 2])>> {
+    pub(super) fn stacks(&self) -> io::Result<Vec<(String, [usize; 2])>> {
         let names = self.0.metadata.offset_keys().into_iter();
         let names = names.filter(|name| name != STATE && name != CHECKSUM);
         let stack = |name: String| {
@@ -156,7 +156,7 @@ impl SealedTensors {
     }
 
     /// The text.
-    pub(crate) fn state(&mut self) -> io::Result<Vec<u8>> {
+    pub(super) fn state(&mut self) -> io::Result<Vec<u8>> {
         let info = self.find(STATE)?;
         let mut state = vec![0; info.data_offsets.1 - info.data_offsets.0];
         self.0.file.read_exact(&mut state)?;
@@ -164,7 +164,7 @@ impl SealedTensors {
     }
 
     /// Reads the stack `name` into `stack`, which has the same shape, a block at a time.
-    pub(crate) fn read(&mut self, name: &str, stack: &mut Stack) -> io::Result<()> {
+    pub(super) fn read(&mut self, name: &str, stack: &mut Stack) -> io::Result<()> {
         let info = self.find(name)?;
         if info.shape != [stack.rows(), stack.layout().width()] {
             return Err(invalid(&format!("`{name}` has another shape")));
@@ -192,18 +192,10 @@ impl SealedTensors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshfold_engine::{Device, Layout};
+    use crate::results::checkpoint::tests::stack;
     use std::fs;
     use std::path::PathBuf;
-    use std::sync::Arc;
     use tempfile::TempDir;
-
-    fn stack(values: &[f32]) -> Stack {
-        let mut layout = Layout::default();
-        layout.push("weight", 3, 5);
-        let rows = values.iter().flat_map(|value| [*value; 64]).collect();
-        Stack::from_host(&Device::cpu().unwrap(), &Arc::new(layout), rows).unwrap()
-    }
 
     /// A file of two stacks, and the bytes in it.
     fn sealed() -> (TempDir, PathBuf, Vec<u8>) {

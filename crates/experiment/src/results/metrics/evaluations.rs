@@ -1,13 +1,11 @@
-//! The evaluations of one run, as `metrics.jsonl` has them.
-//!
-//! They are read more leniently than by a run that goes on: a run of another version, or with figures that are not
-//! finite, can still be reported.
+//! The figures of `metrics.jsonl` that are known, read more leniently than by a run that goes on: a run of another version, or with
+//! figures that are not finite, can still be reported.
 
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
-use crate::results::records::RecordedFigure;
-use crate::results::run_file::lines;
+use crate::results::metrics::record::RecordedFigure;
+use crate::results::run_text::lines;
 
 /// One line of `metrics.jsonl`. A figure is absent if it was not measured or is not finite.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -91,7 +89,7 @@ fn own_figures<'de, D: Deserializer<'de>>(
 /// # Errors
 /// The number of the first other line that cannot be read, from 1, and why. Rounds must ascend, and accuracies lie between
 /// 0 and 1.
-pub(super) fn parse(text: &str) -> Result<Vec<Evaluation>, String> {
+pub(in crate::results) fn parse(text: &str) -> Result<Vec<Evaluation>, String> {
     let mut evaluations: Vec<Evaluation> = Vec::new();
     for line in lines(text) {
         let (number, evaluation) = line?;
