@@ -80,7 +80,7 @@ pub use results::run_error::RunError;
 pub use results::run_folder::Done;
 pub use results::summary::{Milestone, Seconds, Status, Summary, Target};
 pub use run::ending::{Ending, RunReport};
-pub use run::environment::{Environment, VERSION};
+pub use run::environment::{EarlierRounds, Environment, VERSION};
 pub use run::observer::{Observer, Resumed, RoundProgress};
 pub use run::ranks::{LeaderGuard, expect_same_plans, follow};
 pub use run::run_all::{RunHost, most_at_once, run_all, run_part};

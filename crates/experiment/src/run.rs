@@ -140,6 +140,17 @@ pub(crate) fn run_on(
             options.commit.clone(),
         )
     };
+    let environment = match &resumed {
+        Some(resumed) => environment.after(resumed.round, &journal.environment()),
+        None => environment,
+    };
+    if let Some(commit) = environment.other_commit() {
+        tracing::warn!(
+            "{}: the rounds until now were made by a program of commit {commit}, and the others will not be: `environment.json` names both; \
+             `--again` makes all of them with this program",
+            journal.called()
+        );
+    }
     journal.begin(
         &environment,
         &data.list().expect("who leads knows all examples"),
@@ -147,9 +158,8 @@ pub(crate) fn run_on(
     drop(data);
     if let Some(resumed) = &resumed {
         tracing::info!(
-            "{} {}: goes on after round {}",
-            plan.config.name,
-            plan.id,
+            "{}: goes on after round {}",
+            journal.called(),
             resumed.round
         );
         observer.resumed(resumed);

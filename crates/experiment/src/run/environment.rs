@@ -1,5 +1,6 @@
 //! Under what a run was made: `environment.json`.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use jiff::{Timestamp, Unit};
@@ -38,6 +39,30 @@ pub struct Environment {
     /// Digests of its data; absent from runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataDigests>,
+    /// Under what the rounds before the last resumption were made, if the run was resumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierRounds>,
+}
+
+/// Under what some rounds of a run were made that was resumed after them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EarlierRounds {
+    /// The last of them.
+    pub to_round: usize,
+    /// Version of the program.
+    pub meshfold: String,
+    /// Commit that it was built from, if known.
+    pub commit: Option<String>,
+    /// Threads that shared the rows; absent on a GPU.
+    pub threads: Option<usize>,
+    /// Ranks that the run was dealt over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<usize>,
+    /// Model of the processor, where the system tells.
+    pub cpu: Option<String>,
+    /// When these rounds began.
+    pub date: Timestamp,
 }
 
 impl Environment {
@@ -55,7 +80,40 @@ impl Environment {
             cpu: processor(),
             date: now.round(Unit::Second).unwrap_or(now),
             data: None,
+            earlier: Vec::new(),
         }
+    }
+
+    /// The same, of a run that goes on after `round` with what was made under the environment in the file at `path`. A file that cannot be
+    /// read is passed over: the run goes on from its checkpoint.
+    pub(crate) fn after(self, round: usize, path: &Path) -> Self {
+        let before = std::fs::read(path).ok();
+        let before: Option<Self> = before.and_then(|text| serde_json::from_slice(&text).ok());
+        let Some(before) = before else {
+            return self;
+        };
+        let mut earlier = before.earlier;
+        // Rounds after the checkpoint are made again.
+        earlier.retain(|part| part.to_round <= round);
+        if earlier.last().is_none_or(|part| part.to_round < round) {
+            earlier.push(EarlierRounds {
+                to_round: round,
+                meshfold: before.meshfold,
+                commit: before.commit,
+                threads: before.threads,
+                ranks: before.ranks,
+                cpu: before.cpu,
+                date: before.date,
+            });
+        }
+        Self { earlier, ..self }
+    }
+
+    /// The commit that made the rounds before, if it is known to be another one.
+    pub(crate) fn other_commit(&self) -> Option<&str> {
+        let before = self.earlier.last()?.commit.as_deref()?;
+        let now = self.commit.as_deref()?;
+        (before != now).then_some(before)
     }
 }
 
@@ -88,7 +146,39 @@ mod tests {
             environment
         );
         assert!(environment.device.starts_with("cpu/"));
+        assert!(!text.contains("earlier"), "{text}");
         let home = std::env::var("HOME").unwrap_or_else(|_| "no home".to_owned());
         assert!(!text.contains(&home), "{text}");
+    }
+
+    #[test]
+    fn each_resumption_keeps_under_what_the_rounds_before_were_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("environment.json");
+        let of = |commit: &str| {
+            let device = Device::cpu().unwrap();
+            Environment::of(&device, Precision::F32, Some(commit.to_owned()))
+        };
+        let write = |environment: &Environment| {
+            std::fs::write(&path, serde_json::to_vec(environment).unwrap()).unwrap();
+        };
+        assert!(
+            of("b").after(3, &path).earlier.is_empty(),
+            "there is no file"
+        );
+        write(&of("a"));
+        let resumed = of("a").after(10, &path);
+        assert_eq!(resumed.other_commit(), None);
+        write(&resumed);
+        let again = of("b").after(25, &path);
+        assert_eq!(again.other_commit(), Some("a"));
+        let rounds: Vec<usize> = again.earlier.iter().map(|part| part.to_round).collect();
+        assert_eq!(rounds, [10, 25]);
+        write(&again);
+        let no_further = of("b").after(25, &path);
+        assert_eq!(
+            no_further.earlier, again.earlier,
+            "it made no round that counts"
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! of writes matters: records come before the checkpoint that counts them, and everything comes before `DONE`. The checkpoint
 //! and the spool are removed after `DONE`, unless they are to be kept for a run of more rounds.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use meshfold_data::TrainingList;
@@ -219,8 +219,13 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
+    /// The file that says under what the run is made.
+    pub(crate) fn environment(&self) -> PathBuf {
+        self.folder.file(ENVIRONMENT)
+    }
+
     /// The run in a line of the log.
-    fn called(&self) -> String {
+    pub(crate) fn called(&self) -> String {
         format!("{} {}", self.plan.config.name, self.plan.id)
     }
 
