@@ -82,6 +82,8 @@ pub struct Profile<'a> {
     pub needs_mutual_exchange: bool,
     /// Whether it is defined for an overlay that stays, so that differences between models may grow on one that changes.
     pub needs_lasting_overlay: bool,
+    /// Whether it reads the one latency and the one bandwidth of a simulated network, so that all links must be alike.
+    pub needs_even_links: bool,
     /// The method's own weights, in place of configured ones, if it has any. A plan then describes the overlay with
     /// these.
     pub own_weights: Option<Weights>,
@@ -118,6 +120,7 @@ impl<'a> Profile<'a> {
             straggler_policy: Policy::Isolate,
             needs_mutual_exchange: false,
             needs_lasting_overlay: false,
+            needs_even_links: false,
             own_weights: None,
             mixes_by_weights: true,
             averages_by: None,

@@ -335,12 +335,32 @@ def test_what_is_drawn_for_each_round_changes_bouts_and_no_windows() -> None:
     [
         ({"latency": 0.5}, network(None, FIXED), "needed none beside the section `network`, which says how long messages take"),
         ({"sigma": 0.5}, network({"seconds_per_step": 1.0}, FIXED), "needed none beside the section `network`, which says how long local steps take"),
-        ({}, network(None, {"node_capacitated": {"upload": 1e6}}), "have no one latency and no one bandwidth, needed `links: {fixed: ...}`"),
     ],
 )
 def test_speeds_are_said_once(keys: dict[str, Any], section: dict[str, Any], words: str) -> None:
     with pytest.raises(mf.RunFailed, match=re.escape(words)):
         mf.run({**experiment("ad_psgd", **keys), "network": section}, progress=False)
+
+
+def test_links_that_differ_are_refused_by_the_plan() -> None:
+    section = network(None, {"node_capacitated": {"upload": 1e6}})
+    words = "network.links: found links that differ or change, needed `fixed` or `latency`: in ad_psgd all links have one latency"
+    with pytest.raises(mf.ExperimentError, match=re.escape(words)):
+        mf.plan({**experiment("ad_psgd"), "network": section})
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("ad_psgd", "clients that fall behind stand still in this method"),
+        ("epidemic_learning", "without an overlay nobody sends to a client that falls behind"),
+    ],
+)
+def test_stragglers_that_cannot_receive_are_refused(method: str, words: str) -> None:
+    topology = {"topology": None} if method == "epidemic_learning" else {}
+    stragglers = {"share": 0.5, "policy": "receive"}
+    with pytest.raises(mf.ExperimentError, match="stragglers.policy: found receive, needed `isolate`: " + re.escape(words)):
+        mf.plan({**experiment(method), **topology, "stragglers": stragglers})
 
 
 class SimulatesTime(mf.Method):

@@ -25,8 +25,8 @@ method_config! {
     ///
     /// # Interpretation
     /// `K` is the participant's own number of steps. Means over participants are plain, as printed, unless
-    /// `weighting: examples`, which weighs the variates as it does the models: else the method would tend to the minimum of the plain mean
-    /// in any case. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
+    /// `weighting: examples`: then `x <- x + η_g Σ_S (n_i / Σ_S n_j) (y_i − x)` and `c <- c + Σ_S (n_i / Σ n_j) (c_i⁺ − c_i)`, where the
+    /// last sum is over all clients alive; else the method would tend to the minimum of the plain mean in any case. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
     /// becomes the mean of their variates: those of the dead are not heard of until they are back. Where a schedule's rate is zero,
     /// nothing moves and the variates stay as they are. A message holds a model and a variate, and counts as one message of twice the bytes.
     #[derive(JsonSchema)]

@@ -342,6 +342,9 @@ impl ConfigFault {
                 let set = |whole: &String| format!("set the whole value: {whole}");
                 instead.as_ref().map(set)
             }
+            Self::NoChoiceHere { found } if found == "nothing" => Some(
+                "where the sweep makes the choice, set the key in its grid: --set 'sweep.grid.algorithm.*.batch_size=[32]'".to_owned(),
+            ),
             Self::Swept { swept } => Some(format!(
                 "change the sweep's own values with --set 'sweep.grid.{}=[..]', or drop it with --set sweep=null",
                 brief(swept)

@@ -69,7 +69,7 @@ pub struct RunConfig {
     /// The learning method.
     pub algorithm: Method,
     /// Communication rounds.
-    #[schemars(extend("unit" = "rounds"))]
+    #[schemars(range(min = 1), extend("unit" = "rounds"))]
     pub rounds: usize,
     /// What the run may spend before it ends; as much as its rounds take if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -61,7 +61,7 @@ impl LinkModel {
     }
 
     /// The links, if they are the same for all and at all times.
-    pub(super) fn even(&self) -> Option<EvenLinks> {
+    pub(crate) fn even(&self) -> Option<EvenLinks> {
         match self {
             Self::Fixed(fixed) => Some(EvenLinks {
                 latency_seconds: fixed.latency_seconds,

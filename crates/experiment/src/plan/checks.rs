@@ -140,6 +140,7 @@ fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
     } = &*run.config;
     algorithm.check().map_err(|error| of_method(run, error))?;
     stragglers(run)?;
+    links(run)?;
     let method = algorithm.name();
     match (algorithm.profile().overlay, topology) {
         (OverlayUse::Clients | OverlayUse::Servers(_), None) => Err(run.error(
@@ -207,6 +208,12 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         _ if policy == Policy::Receive && method.profile().needs_mutual_exchange => {
             "`isolate`: the method needs exchanges that go both ways"
         }
+        _ if policy == Policy::Receive && method.profile().has_own_clock => {
+            "`isolate`: clients that fall behind stand still in this method"
+        }
+        _ if policy == Policy::Receive && method.profile().overlay == OverlayUse::Refused => {
+            "`isolate`: without an overlay nobody sends to a client that falls behind"
+        }
         _ if stragglers.deadline_seconds.is_some() && method.profile().has_own_clock => {
             return Err(run.wrong(
                 "stragglers.deadline_seconds",
@@ -230,6 +237,27 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         _ => return Ok(()),
     };
     Err(run.wrong("stragglers.policy", policy.name(), needed))
+}
+
+/// Checks that the links of the network are alike, if the method needs that.
+fn links(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let (method, network) = (&run.config.algorithm, &run.config.network);
+    let Some(network) = network
+        .as_ref()
+        .filter(|_| method.profile().needs_even_links)
+    else {
+        return Ok(());
+    };
+    match network.links.even() {
+        Some(_) => Ok(()),
+        None => {
+            let needed = format!(
+                "`fixed` or `latency`: in {} all links have one latency and one bandwidth",
+                method.name()
+            );
+            Err(run.wrong("network.links", "links that differ or change", needed))
+        }
+    }
 }
 
 /// Whether it is known how long local steps take.

@@ -44,6 +44,8 @@ pub(crate) struct PyMethod {
     sends_models: bool,
     /// Whether it is made for an overlay whose links stay.
     needs_lasting_overlay: bool,
+    /// Whether it reads the one latency and the one bandwidth of the network.
+    needs_even_links: bool,
     /// Stacks that it holds besides the models, at most.
     stacks: usize,
 }
@@ -69,6 +71,7 @@ impl PyMethod {
                 has_own_clock: of_class.getattr("has_own_clock")?.extract()?,
                 sends_models: of_class.getattr("sends_models")?.extract()?,
                 needs_lasting_overlay: of_class.getattr("needs_lasting_overlay")?.extract()?,
+                needs_even_links: of_class.getattr("needs_even_links")?.extract()?,
                 stacks: of_class.getattr("stacks")?.extract()?,
             })
         })
@@ -129,6 +132,7 @@ impl MethodSpec for PyMethod {
             counts_itself: true,
             shows_models: self.sends_models,
             needs_lasting_overlay: self.needs_lasting_overlay,
+            needs_even_links: self.needs_even_links,
             ..exchange
         }
     }

@@ -277,6 +277,7 @@ class Asynchronous:
     stacks: ClassVar[int] = 12
     has_own_clock: ClassVar[bool] = True
     sends_models: ClassVar[bool] = False
+    needs_even_links: ClassVar[bool] = True
 
     seconds_per_step: float = 1.0
     sigma: float = 0.0

@@ -15,7 +15,7 @@ class EpidemicLearning(mf.Method):
         h_i = x_i after the local steps
         x_i <- (h_i + sum of h_j over F_i) / (|F_i| + 1),    F_i: the clients that drew i
 
-    F_i may be empty. There is no overlay: drop `topology`. EL-Oracle, with a random regular graph in each round, is `dfedavgm` with
+    F_i may be empty. There is no overlay: drop `topology`. EL-Oracle, with a random regular graph in each round, is `dfedavg` with
     `topology: {redraw: {of: {regular: {degree: s}}}}`.
 
     # Interpretation
