@@ -345,7 +345,7 @@ def test_speeds_are_said_once(keys: dict[str, Any], section: dict[str, Any], wor
 def test_links_that_differ_are_refused_by_the_plan() -> None:
     section = network(None, {"node_capacitated": {"upload": 1e6}})
     words = "network.links: found links that differ or change, needed `fixed` or `latency`: in ad_psgd all links have one latency"
-    with pytest.raises(mf.ExperimentError, match=re.escape(words)):
+    with pytest.raises(mf.ConfigError, match=re.escape(words)):
         mf.plan({**experiment("ad_psgd"), "network": section})
 
 
@@ -359,7 +359,7 @@ def test_links_that_differ_are_refused_by_the_plan() -> None:
 def test_stragglers_that_cannot_receive_are_refused(method: str, words: str) -> None:
     topology = {"topology": None} if method == "epidemic_learning" else {}
     stragglers = {"share": 0.5, "policy": "receive"}
-    with pytest.raises(mf.ExperimentError, match="stragglers.policy: found receive, needed `isolate`: " + re.escape(words)):
+    with pytest.raises(mf.ConfigError, match="stragglers.policy: found receive, needed `isolate`: " + re.escape(words)):
         mf.plan({**experiment(method), **topology, "stragglers": stragglers})
 
 
