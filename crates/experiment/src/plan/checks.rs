@@ -211,7 +211,11 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         _ if policy == Policy::Receive && method.profile().has_own_clock => {
             "`isolate`: clients that fall behind stand still in this method"
         }
-        _ if policy == Policy::Receive && method.profile().overlay == OverlayUse::Refused => {
+        // A built-in method such as `one_peer` has an overlay of its own.
+        _ if policy == Policy::Receive
+            && matches!(method, Method::Own(_))
+            && method.profile().overlay == OverlayUse::Refused =>
+        {
             "`isolate`: without an overlay nobody sends to a client that falls behind"
         }
         _ if stragglers.deadline_seconds.is_some() && method.profile().has_own_clock => {

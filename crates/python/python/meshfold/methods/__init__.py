@@ -31,6 +31,7 @@ from meshfold.methods.epidemic_learning import EpidemicLearning
 from meshfold.methods.extra import Extra
 from meshfold.methods.fed_async import FedAsync
 from meshfold.methods.fed_buff import FedBuff
+from meshfold.methods.fed_opt import FedOpt
 from meshfold.methods.fine_tune import FineTune
 from meshfold.methods.gossip_learning import GossipLearning
 from meshfold.methods.gossip_pga import GossipPga
@@ -79,6 +80,7 @@ __all__ = [
     "Extra",
     "FedAsync",
     "FedBuff",
+    "FedOpt",
     "FineTune",
     "GossipLearning",
     "GossipPga",
