@@ -2,7 +2,7 @@
 
 use crate::sandbox::{Sandbox, keys};
 
-const OVERLAY: [&str; 18] = [
+const OVERLAY: [&str; 22] = [
     "nodes",
     "edges",
     "connected",
@@ -21,6 +21,10 @@ const OVERLAY: [&str; 18] = [
     "doubly_stochastic",
     "min_self_weight",
     "edge_connectivity",
+    "diameter",
+    "mean_distance",
+    "clustering",
+    "assortativity",
 ];
 
 #[test]

@@ -249,9 +249,9 @@ fn points_over_a_figure_of_overlays_are_where_the_means_of_the_seeds_are() {
                  algorithm.dfedavgm.learning_rate: [0.05, 0.2], seed: [1, 2]}}\n";
     sandbox.write("sweep.yaml", &format!("{tiny}{sweep}"));
     sandbox.says("run sweep.yaml --no-report").ended_with(0);
-    let line = "table runs/tiny --by learning_rate,topology --also gap,diameter --format json";
+    let line = "table runs/tiny --by learning_rate,topology --metric test_accuracy,gap,diameter --format json";
     let mut rows = sandbox.says(line).ended_with(0).json();
-    let gap = |row: &Value| row["also"]["gap"]["mean"].as_f64().unwrap();
+    let gap = |row: &Value| row["gap_mean"].as_f64().unwrap();
     rows.sort_by(|one, other| {
         let key = |row: &Value| (row["learning_rate"].as_f64(), gap(row));
         key(one).partial_cmp(&key(other)).unwrap()
@@ -261,7 +261,7 @@ fn points_over_a_figure_of_overlays_are_where_the_means_of_the_seeds_are() {
     let lines = strokes(&svg, "1.2");
     assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4]);
     let heights: Vec<f64> = lines.iter().flatten().map(|point| point[1]).collect();
-    expect_heights(&heights, &of(&rows, "mean"));
+    expect_heights(&heights, &of(&rows, "test_accuracy_mean"));
     // Places grow to the right, heights downwards. Lines are drawn a little apart, so each is looked at by itself.
     for (line, rows) in lines.iter().zip(rows.chunks(4)) {
         let mirrored: Vec<f64> = line.iter().map(|point| -point[0]).collect();
