@@ -4,7 +4,7 @@ use meshfold_experiment::results::RecordedRun;
 
 use crate::bars::table_request;
 use crate::error::TableError;
-use crate::fields::{Fields, differing};
+use crate::fields::{Fields, paths};
 use crate::judged::Judged;
 use crate::name::Name;
 use crate::only::Chosen;
@@ -66,6 +66,14 @@ fn of_overlays(runs: &[Judged], named: &[&Name]) -> Vec<String> {
             .is_some_and(|first| OF_OVERLAYS.contains(&first))
             || keys.next_back().is_some_and(|last| SIZES.contains(&last))
     };
-    let differing = differing(&fields, named);
-    differing.into_iter().filter(is_of_overlays).collect()
+    let differs = |path: &String| {
+        let mut values = fields.iter().map(|run| run.at(path));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let is_named = |path: &String| named.iter().any(|name| name.covers(path));
+    let paths = paths(&fields).into_iter();
+    paths
+        .filter(|path| is_of_overlays(path) && differs(path) && !is_named(path))
+        .collect()
 }
