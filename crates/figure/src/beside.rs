@@ -19,16 +19,28 @@ impl Figure {
             return vec![0.0; count];
         }
         let between = (count - 1) as f64;
-        let apart = APART.min(self.room(ranges, frame) / between);
+        let apart = APART.min(self.room(panel, ranges, frame) / between);
         let shift = |index: usize| (index as f64 - 0.5 * between) * apart;
         (0..count).map(shift).collect()
     }
 
-    /// The width that all curves together may take at a value, in points.
-    fn room(&self, ranges: &Ranges, frame: Frame) -> f64 {
+    /// The width that all curves together may take at a value of the axis, in points; or, if it has none, where any of them has a point.
+    fn room(&self, panel: &Panel, ranges: &Ranges, frame: Frame) -> f64 {
         let values = self.x.values.iter().map(|value| value.number);
-        let values = values.filter(|value| self.x.scale.holds(*value));
+        let mut values: Vec<f64> = match self.x.values.is_empty() {
+            true => panel
+                .curves
+                .iter()
+                .flat_map(|curve| &curve.points)
+                .map(|point| point.x)
+                .collect(),
+            false => values.collect(),
+        };
+        values.retain(|value| self.x.scale.holds(*value));
+        values.sort_by(f64::total_cmp);
+        values.dedup();
         let places: Vec<f64> = values
+            .into_iter()
             .map(|value| across(&ranges.x, frame, value))
             .collect();
         let gaps = places.windows(2).map(|pair| pair[1] - pair[0]);

@@ -139,7 +139,10 @@ impl Figure {
         let points = curves.flat_map(|curve| &curve.points).chain(ends);
         let points: Vec<&Point> = points.filter(|point| self.holds(point)).collect();
         let from_0 = self.panels.iter().any(|panel| !panel.bars.is_empty());
-        let margin = match self.x.values.is_empty() {
+        // Marks and error bars reach beyond their places.
+        let mut curves = self.panels.iter().flat_map(|panel| &panel.curves);
+        let has_marks = curves.any(|curve| curve.is_marked);
+        let margin = match self.x.values.is_empty() && !has_marks {
             true => 0.0,
             false => BESIDE_VALUES,
         };

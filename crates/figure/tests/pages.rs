@@ -389,6 +389,36 @@ fn curves_with_error_bars_stand_beside_each_other() {
     assert_eq!(places(&bare[..3]), places(&alone));
 }
 
+/// Where points are near each other on an axis of plain numbers, curves stand less far apart, and no mark is cut off at an end.
+#[test]
+fn marked_curves_over_plain_numbers_keep_apart_by_their_nearest_points() {
+    let places = [0.1, 0.104, 0.5, 1.0];
+    let mut figure = over_values(85.0, &places);
+    figure.x.values.clear();
+    let curve = figure.panels[0].curves[0].clone();
+    figure.panels[0].curves.push(curve);
+    let corners = first_corners(&figure.svg());
+    let [one, other] = [corners[0][0], corners[4][0]];
+    let nearest = corners[1][0] - one;
+    assert!(
+        other > one && other - one <= 0.5 * nearest + 0.01,
+        "{one} {other} {nearest}"
+    );
+    let svg = figure.svg();
+    let frame = svg.split("<clipPath").nth(1).unwrap();
+    let number = |name: &str| -> f64 {
+        let text = frame.split(&format!(" {name}=\"")).nth(1).unwrap();
+        text.split('"').next().unwrap().parse().unwrap()
+    };
+    let [left, width] = ["x", "width"].map(number);
+    for [x, _] in corners {
+        assert!(
+            x > left + 2.0 && x < left + width - 2.0,
+            "{x} in {left} + {width}"
+        );
+    }
+}
+
 #[test]
 fn marks_differ_and_are_in_the_legend() {
     let mut figure = over_values(85.0, &[0.1, 1.0]);

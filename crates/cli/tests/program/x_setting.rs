@@ -276,6 +276,25 @@ fn points_over_a_figure_of_overlays_are_where_the_means_of_the_seeds_are() {
         strokes(&svg, "1.2").is_empty(),
         "an overlay of each kind is a point"
     );
+    let degrees = "sweep={grid: {topology: [{regular: {degree: 3}}, {regular: {degree: 4}}, ring], seed: [1, 2]}}";
+    let degrees = [
+        "run",
+        "tiny.yaml",
+        "--results",
+        "degrees",
+        "--no-report",
+        "--set",
+        degrees,
+    ];
+    sandbox.meshfold(&degrees).ended_with(0);
+    let line = "figure degrees/tiny --x gap --by topology --linear x -o figure.svg";
+    sandbox.says(line).ended_with(0);
+    let lines = strokes(&sandbox.read("figure.svg"), "1.2");
+    assert_eq!(
+        lines.iter().map(Vec::len).collect::<Vec<_>>(),
+        [2],
+        "one line joins the degrees"
+    );
     let mixed = "figure runs/tiny --x gap -o none.svg";
     sandbox
         .says(mixed)
