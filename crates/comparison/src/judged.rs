@@ -71,7 +71,7 @@ impl Judged {
     }
 
     /// The run as one that ended with the last evaluation that it has, unless it failed.
-    pub(crate) fn as_far_as_it_is(self) -> Self {
+    pub(crate) fn taken_as_it_is(self) -> Self {
         let counts = self.failure.is_none() && !self.figures.is_empty();
         Self {
             is_finished: self.is_finished || counts,

@@ -464,7 +464,7 @@ mod tests {
             ..Judged::with_accuracies(2, &[(2.0, 0.1)])
         };
         let runs = [stopped, failed, Judged::with_accuracies(3, &[(10.0, 1.0)])];
-        let runs = runs.map(Judged::as_far_as_it_is).to_vec();
+        let runs = runs.map(Judged::taken_as_it_is).to_vec();
         let table = Table::about(runs, Request::over_seeds()).unwrap();
         let crate::table::Outcome::Figure(Some(estimate)) = table.rows[0].outcome else {
             panic!("there are figures")

@@ -249,7 +249,7 @@ pub(crate) fn judged(runs: &[RecordedRun], request: &Request) -> Result<Vec<Judg
     runs.map(|((run, age), fields)| {
         let judged = Judged::of(run, age, fields, &wanted)?;
         Ok(match request.unfinished {
-            true => judged.as_far_as_it_is(),
+            true => judged.taken_as_it_is(),
             false => judged,
         })
     })
