@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_are_not_finished_count_taken_as_it_is_known_whether_they_arrive() {
+    fn runs_that_are_not_finished_count_as_far_as_it_is_known_whether_they_arrive() {
         let interrupted = |run: Judged| Judged {
             is_finished: false,
             ..run
