@@ -286,6 +286,21 @@ def test_a_run_without_progress_is_ended_at_the_same_round_again(experiment: Exp
     assert [rounds_of(run) for run in mf.run(experiment, callbacks=stopping(5))] == [[0, 1, 2, 3, 4, 5]] * 4
 
 
+def test_tables_count_runs_that_were_ended_if_they_are_asked_to(experiment: Experiment) -> None:
+    experiment.update(rounds=1000, dataset={"glyphs": {"train": 600, "validation": 100, "test": 100}})
+    stopping = mf.callbacks.EarlyStopping("validation_accuracy.mean", patience=3, min_delta=0.2)
+    runs = mf.run(experiment, callbacks=[stopping], progress=False)
+    assert runs.table("topology").to_polars()["n"].to_list() == [0, 0]
+    records = runs.metrics().to_polars()
+    best = records.sort(["validation_accuracy", "round"], descending=[True, False]).group_by("run", maintain_order=True).first()
+    expected = best.select("topology", "test_accuracy").group_by("topology").mean()
+    table = runs.table("topology", unfinished=True, at={"best": "validation_accuracy"})
+    found = dict(zip(table.to_polars()["topology"], table.to_polars()["mean"], strict=True))
+    for row in expected.iter_rows(named=True):
+        assert found[row["topology"]] == pytest.approx(row["test_accuracy"])
+    assert any("not finished, but counted: seed 1 (to round" in note for note in table.notes)
+
+
 @pytest.mark.parametrize(("rounds", "last"), [(5, 3), (2, 2)])
 def test_a_figure_that_no_record_has_is_told_once(experiment: Experiment, rounds: int, last: int) -> None:
     experiment.update(rounds=rounds)

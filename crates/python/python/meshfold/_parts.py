@@ -132,7 +132,8 @@ def dataset(
         y_test: their labels.
         owner: the owner of each training example, `[M]`, whole numbers from 0 or texts; the partition `by_writer` makes one client per
             owner, in their order.
-        owner_test: the owner of each test example; if absent, one further owner who has no training examples.
+        owner_test: the owner of each test example; if absent, one further owner who has no training examples. Models are judged on the test
+            examples of all owners; local test sets (`evaluate.local_test`) are parts of the training examples.
         validation: how many of the training examples, the last ones, are kept apart: nobody trains on them, and methods have them by
             `round.evaluate(models, on="validation")` and `round.examples(on="validation")`.
         classes: number of classes; one more than the largest label if absent.
