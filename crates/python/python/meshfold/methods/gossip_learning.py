@@ -38,8 +38,8 @@ class GossipLearning(Asynchronous, mf.Method):
 
     # Interpretation
     A model that comes is averaged with the client's own model of the moment, as in Hegedus, Danner and Jelasity. In the code of Ormandi et al.
-    it is averaged with the model that came before it, as that was when it came. A model that comes while the client trains waits until then; a newer one takes its place. A client whose link is still busy sends
-    nothing in that period. The account's messages are all useful. Momentum begins at zero in each bout.
+    it is averaged with the model that came before it, as that was when it came. A model that comes while the client trains waits until then; a
+    newer one takes its place. A client whose link is still busy sends nothing in that period. The account's messages are all useful. Momentum begins at zero in each bout.
 
     Source: Ormandi, Hegedus and Jelasity, Concurrency and Computation 2013 (arXiv 1109.1396), Algorithms 1 and 2; the weights by t from
     Hegedus, Danner and Jelasity, JPDC 2021; the token account from Danner and Jelasity, ICDCS 2018.
