@@ -1,16 +1,15 @@
 //! Requests to end: the first asks the runs in progress to end after their round, Ctrl-C after it ends the program.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::{hint, io};
 
 use crate::failure::Failure;
 use crate::signals::{self, SignalRequest};
 use crate::terminal;
 
 /// What must be left of the process's memory once its threads run. Where a limit leaves less, the C library may find none for a
-/// thread, and ends the program. It gives stacks of this size back at once.
+/// thread, and ends the program. It gives blocks of this size back to the system at once.
 const ROOM: usize = 48 << 20;
 
 /// Requests to end since the program began to listen.
@@ -74,8 +73,10 @@ impl Interruption {
 /// Makes sure that the limits of the process leave some [`ROOM`].
 ///
 /// # Errors
-/// That of the system that cannot start a thread with such a stack.
+/// [`io::ErrorKind::OutOfMemory`] if they do not.
 fn expect_room() -> io::Result<()> {
-    let large = thread::Builder::new().stack_size(ROOM).spawn(|| ())?;
-    large.join().map_err(|_| io::ErrorKind::OutOfMemory.into())
+    // Nothing else is allocated while the room is taken, which would end the program if none is left beside it.
+    let mut room: Vec<u8> = Vec::new();
+    let taken = hint::black_box(&mut room).try_reserve_exact(ROOM);
+    taken.map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
