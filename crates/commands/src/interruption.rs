@@ -1,16 +1,21 @@
 //! Requests to end: the first asks the runs in progress to end after their round, Ctrl-C after it ends the program.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{hint, io};
+use std::thread;
 
 use crate::failure::Failure;
 use crate::signals::{self, SignalRequest};
 use crate::terminal;
 
 /// What must be left of the process's memory once its threads run. Where a limit leaves less, the C library may find none for a
-/// thread, and ends the program. It gives blocks of this size back to the system at once.
+/// thread, and ends the program. It gives stacks of this size back at once.
 const ROOM: usize = 48 << 20;
+
+/// What must be left before any of these threads is started. With less, the allocator may find no place for what a thread needs, which ends
+/// the program as well.
+const ROOM_TO_START: usize = 112 << 20;
 
 /// Requests to end since the program began to listen.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +35,7 @@ impl Interruption {
         let asked = Self::default();
         let heard = asked.clone();
         let caught =
-            expect_room().and_then(|()| signals::catch(move |request| heard.react(request)));
+            expect_room(ROOM).and_then(|()| signals::catch(move |request| heard.react(request)));
         caught.map_err(|error| {
             Failure::refused(format_args!(
                 "the thread that waits for Ctrl-C cannot be started: {error}; raise the limits of the process, such as `ulimit -v`"
@@ -70,13 +75,23 @@ impl Interruption {
     }
 }
 
-/// Makes sure that the limits of the process leave some [`ROOM`].
+/// Makes sure that the limits of the process leave enough for threads, before there are any.
 ///
 /// # Errors
-/// [`io::ErrorKind::OutOfMemory`] if they do not.
-fn expect_room() -> io::Result<()> {
-    // Nothing else is allocated while the room is taken, which would end the program if none is left beside it.
-    let mut room: Vec<u8> = Vec::new();
-    let taken = hint::black_box(&mut room).try_reserve_exact(ROOM);
-    taken.map_err(|_| io::ErrorKind::OutOfMemory.into())
+/// [`Failure::Refused`] if they do not.
+pub(crate) fn expect_room_to_start() -> Result<(), Failure> {
+    expect_room(ROOM_TO_START).map_err(|error| {
+        Failure::refused(format_args!(
+            "the threads of the program cannot be started: {error}; raise the limits of the process, such as `ulimit -v`"
+        ))
+    })
+}
+
+/// Makes sure that the limits of the process leave so many bytes.
+///
+/// # Errors
+/// That of the system that cannot start a thread with such a stack.
+fn expect_room(bytes: usize) -> io::Result<()> {
+    let large = thread::Builder::new().stack_size(bytes).spawn(|| ())?;
+    large.join().map_err(|_| io::ErrorKind::OutOfMemory.into())
 }

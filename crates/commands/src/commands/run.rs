@@ -28,7 +28,7 @@ use crate::commands::tabulate;
 use crate::commands::tensorboard;
 use crate::failure::Failure;
 use crate::figures::{bytes, count, eigenvalue, percent};
-use crate::interruption::Interruption;
+use crate::interruption::{Interruption, expect_room_to_start};
 use crate::json_lines;
 use crate::lambda::explain_lambda;
 use crate::ranks;
@@ -75,6 +75,7 @@ pub(crate) struct RunArguments {
 /// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C;
 /// [`Failure::Stopped`] if the system asked to end.
 pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
+    expect_room_to_start()?;
     let device = ranks::device(&arguments.device)?;
     let planned = planned(arguments, own, &device);
     let (sweep, plans, folder) = ranks::agreed(&device, planned, |(_, plans, _)| plans)?;
