@@ -13,8 +13,8 @@ from meshfold.methods._attacks import Attack
 
 METHODS = {method.name: method for method in vars(meshfold.methods).values() if isinstance(method, type) and issubclass(method, mf.Method)}
 ROBUST = sorted(name for name, method in METHODS.items() if issubclass(method, meshfold.methods.RobustAveraging))
-#: The steps of these have a bound, whatever the gradients are.
-BOUNDED = {"d_adam", "dp_dsgd"}
+#: The steps of these have a bound, whatever the gradients are; in `fed_opt` those of a server that is adaptive.
+BOUNDED = {"d_adam", "dp_dsgd", "fed_opt"}
 #: The rate at which models first overflow in their distances, and one at which they do so within few steps.
 RATES = [0.3, 3.0]
 #: Whether models are finite is looked at where they are judged: at the end.
@@ -64,4 +64,9 @@ def test_robust_rules_and_attacks_leave_the_end_to_the_run(rule: str, rate: floa
 def test_no_other_method_ends_in_a_traceback(name: str) -> None:
     topology = {} if not METHODS[name].overlay else {"topology": "path" if name == "relay_sgd" else "ring"}
     ends = failures([{"name": name, "learning_rate": rate} for rate in RATES], **topology)
+    assert {label: end for label, end in ends.items() if not ENDS.search(end) or "Traceback" in end} == {}
+
+
+def test_a_server_that_is_not_adaptive_ends_so_too() -> None:
+    ends = failures([{"name": "fed_opt", "optimizer": "momentum", "server_rate": 1.0, "learning_rate": rate} for rate in RATES])
     assert {label: end for label, end in ends.items() if not ENDS.search(end) or "Traceback" in end} == {}
