@@ -5,11 +5,12 @@ use meshfold_statistics::Estimate;
 
 use crate::ages::ages;
 use crate::at::At;
+use crate::choosing::best_of;
 use crate::cost_figure::CostFigure;
 use crate::deciding::{choice, deciding, taken};
 use crate::error::TableError;
 use crate::fields::Fields;
-use crate::grouping::{Group, Names, Shown, best_of};
+use crate::grouping::{Group, Names, Shown};
 use crate::horizontal::Horizontal;
 use crate::judged::{Judged, expect_figure, is_of_test_examples, known_of_clients};
 use crate::loss::Loss;

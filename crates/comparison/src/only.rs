@@ -230,12 +230,42 @@ fn unknown(only: &Only, written: &str, mut known: Vec<String>, is_a_setting: boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Request;
+    use crate::table::Table;
 
     #[test]
     fn values_are_parted_at_commas_outside_of_lists() {
         let values = |text: &str| text.parse::<Only>().unwrap().values;
         assert_eq!(values("hidden=[4, 8],[4]"), ["[4, 8]", "[4]"]);
         assert_eq!(values("topology=ring,complete"), ["ring", "complete"]);
+    }
+
+    #[test]
+    fn groups_come_in_the_order_in_which_values_are_asked_for() {
+        let mut runs = Vec::new();
+        for topology in ["ring", "star"] {
+            for algorithm in ["dsgd", "fedavg", "local"] {
+                let settings = format!("{{seed: 1, topology: {topology}, algorithm: {algorithm}}}");
+                runs.push(Judged::finished(&settings, &[&[("test_accuracy", 0.5)]]));
+            }
+        }
+        let rows = |only: &str| -> Vec<String> {
+            let request = Request {
+                by: ["topology", "algorithm"].map(str::to_owned).to_vec(),
+                only: vec![only.parse().unwrap()],
+                ..Request::over_seeds()
+            };
+            let table = Table::about(runs.clone(), request).unwrap();
+            table.rows.iter().map(|row| row.keys.join(" ")).collect()
+        };
+        assert_eq!(
+            rows("algorithm=local,dsgd"),
+            ["ring local", "ring dsgd", "star local", "star dsgd"]
+        );
+        assert_eq!(
+            rows("topology=star,ring")[..4],
+            ["star dsgd", "star fedavg", "star local", "ring dsgd"]
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `meshfold status`: how the runs of a sweep stand.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 use meshfold_experiment::results::Claim;
 use serde_json::Value;
@@ -67,6 +68,7 @@ fn every_run_of_the_file_is_listed_with_how_it_stands() {
     );
     assert!(lines[5]["problem"].as_str().unwrap().contains("finite"));
     assert_eq!(lines[4]["round"], Value::Null);
+    assert!(lines[2]["last_sign_seconds"].is_number() && lines[1]["last_sign_seconds"].is_null());
     drop(claim);
 
     let table = sandbox.meshfold(&["status", "tiny.yaml", "--set", SWEEP]);
@@ -84,6 +86,38 @@ fn every_run_of_the_file_is_listed_with_how_it_stands() {
         .ended_with(0)
         .json();
     assert_eq!(failed.len(), 1);
+}
+
+#[test]
+fn a_machine_that_has_given_no_sign_for_a_while_is_told() {
+    let (sandbox, ids) = mixed();
+    let folder = format!("runs/tiny/{}", ids[1]);
+    let claim = Claim::take(&sandbox.path(&folder)).unwrap();
+    let path = format!("{folder}/claim-1.json");
+    let text = sandbox.read(&path);
+    drop(claim);
+    let mut holder: Value = serde_json::from_str(&text).unwrap();
+    holder["host"] = "elsewhere".into();
+    sandbox.write(&path, &holder.to_string());
+    let row = |seconds: u64| {
+        let file = fs::File::options().append(true).open(sandbox.path(&path));
+        let then = SystemTime::now() - Duration::from_secs(seconds);
+        file.unwrap().set_modified(then).unwrap();
+        let table = sandbox.meshfold(&["status", "tiny.yaml", "--set", SWEEP]);
+        let table = table.ended_with(0).out;
+        let mut lines = table.lines();
+        lines
+            .find(|line| line.contains(&ids[1]))
+            .unwrap()
+            .to_owned()
+    };
+    let late = row(150);
+    assert!(
+        late.contains("running") && late.contains("elsewhere"),
+        "{late}"
+    );
+    assert!(late.contains("last sign 2 min"), "{late}");
+    assert!(row(3600).contains("interrupted"));
 }
 
 #[test]

@@ -38,7 +38,8 @@ pub(crate) struct FigureArguments {
     /// What measures how far a run is: rounds, steps (local steps of all clients), epochs (examples seen, divided by those that
     /// the clients hold), examples, bytes (sent), seconds (on the simulated network), or a figure that never decreases, such as
     /// wall_seconds. Or a setting whose values are numbers: then a point for each of them shows what the runs have at --at. Or
-    /// lambda, gap, mean_degree, diameter, mean_distance or clustering: then each overlay has such a point. Or share_of_clients: then a curve shows the clients at --at, from the least value to the largest
+    /// lambda, gap, mean_degree, diameter, mean_distance or clustering: then each overlay has such a point. Or share_of_clients: then a
+    /// curve shows the clients at --at, from the least value to the largest
     #[arg(long, value_name = "WAY|FIGURE|SETTING", default_value = Progress::Rounds.name(), conflicts_with = "bars")]
     x: Horizontal,
     /// The figure to draw

@@ -147,11 +147,7 @@ impl Claim {
     /// How long ago the process that has the run in `folder` gave its last sign of life, by the clock of this machine. The clock of the
     /// machine that wrote it may go otherwise.
     pub fn last_sign(folder: &Path) -> Option<Duration> {
-        let claim = claims_in(folder).ok()?.pop()?;
-        let written = fs::metadata(claim.path).and_then(|found| found.modified());
-        written
-            .ok()
-            .map(|written| written.elapsed().unwrap_or_default())
+        age(&claims_in(folder).ok()?.pop()?.path)
     }
 
     /// Waits until it is known of each of `folders` whether a process has its run: seconds, or up to a minute where one has
@@ -181,9 +177,14 @@ impl Drop for Claim {
 
 /// Whether the file at `path` was written so long ago that even clocks that differ by minutes do not explain it.
 fn is_long_past(path: &Path) -> bool {
+    age(path).is_some_and(|past| past > Patience::here().limit() + CLOCKS)
+}
+
+/// How long ago the file at `path` was written, by the clock of this machine; nothing if it is gone.
+fn age(path: &Path) -> Option<Duration> {
     let written = fs::metadata(path).and_then(|found| found.modified());
-    let past = written.map(|written| written.elapsed().unwrap_or_default());
-    past.is_ok_and(|past| past > Patience::here().limit() + CLOCKS)
+    let written = written.ok()?;
+    Some(written.elapsed().unwrap_or_default())
 }
 
 /// Waits until it is known of each of `folders` whether a process has its run, or until `stop`.
