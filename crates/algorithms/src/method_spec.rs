@@ -80,6 +80,9 @@ pub struct Profile<'a> {
     pub straggler_policy: Policy,
     /// Whether a client must hear from everyone who hears from it, so that stragglers cannot go on receiving.
     pub needs_mutual_exchange: bool,
+    /// Whether messages between neighbours may be lost: the method averages those that arrive, and no client keeps what another is thought to
+    /// know.
+    pub may_lose_messages: bool,
     /// Whether it is defined for an overlay that stays, so that differences between models may grow on one that changes.
     pub needs_lasting_overlay: bool,
     /// Whether it reads the one latency and the one bandwidth of a simulated network, so that all links must be alike.
@@ -119,6 +122,7 @@ impl<'a> Profile<'a> {
             stragglers: StragglerUnit::Clients,
             straggler_policy: Policy::Isolate,
             needs_mutual_exchange: false,
+            may_lose_messages: true,
             needs_lasting_overlay: false,
             needs_even_links: false,
             own_weights: None,
@@ -138,6 +142,7 @@ impl<'a> Profile<'a> {
     pub fn without_overlay() -> Self {
         Self {
             overlay: OverlayUse::Refused,
+            may_lose_messages: false,
             shows_models: false,
             ..Self::gossip()
         }
@@ -151,6 +156,7 @@ impl<'a> Profile<'a> {
             servers: ServerNodes::One,
             stragglers: StragglerUnit::Participants,
             momentum_begins_anew: true,
+            may_lose_messages: false,
             shows_models: false,
             ..Self::gossip()
         }

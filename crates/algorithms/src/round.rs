@@ -80,6 +80,8 @@ pub struct Round<'a> {
     pub learner: &'a mut Learner,
     /// The overlay of this round, if the method uses one: without the dead and without dropped stragglers.
     pub overlay: Option<&'a Overlay>,
+    /// The overlay over which messages were sent, where some were lost: [`Round::overlay`] then has the links over which they arrive.
+    pub sent_over: Option<&'a Overlay>,
     /// The mixing matrix of the overlay.
     pub mixing: Option<&'a Mixing>,
     /// Which clients take part in this round, `[N]`: the dead, dropped stragglers and frozen nodes do not.
@@ -127,6 +129,7 @@ impl Round<'_> {
             number: self.number,
             learner: &mut *self.learner,
             overlay: self.overlay,
+            sent_over: self.sent_over,
             mixing: self.mixing,
             alive: self.alive,
             gone: self.gone,
@@ -181,6 +184,11 @@ impl Round<'_> {
             .expect("a method that requires an overlay is only run with one")
     }
 
+    /// The overlay over which clients send, of a method that requires one: [`Round::overlay`] but for messages that are lost.
+    pub fn sent_over(&self) -> &Overlay {
+        self.sent_over.unwrap_or_else(|| self.overlay())
+    }
+
     /// Mixes `models` by the round's weights, and counts a message of `model_bytes` to each neighbour.
     pub fn mix(&mut self, models: &mut Stack, model_bytes: u64) -> Result<(), AlgorithmError> {
         self.exchange_models(model_bytes);
@@ -189,7 +197,7 @@ impl Round<'_> {
 
     /// Counts one exchange of models with all neighbours.
     pub fn exchange_models(&mut self, model_bytes: u64) {
-        let overlay = self.overlay();
+        let overlay = self.sent_over();
         if overlay.is_directed() {
             let messages = overlay
                 .edges()
@@ -217,7 +225,7 @@ impl Round<'_> {
     /// # Complexity
     /// O(edges) of time and memory, unless all sizes are the same.
     pub fn exchange_sizes(&mut self, bytes: &[u64]) {
-        let overlay = self.overlay();
+        let overlay = self.sent_over();
         let bytes = &bytes[..overlay.nodes()];
         if let Some(first) = bytes.first().filter(|first| **first > 0)
             && bytes.iter().all(|size| size == first)

@@ -1,4 +1,4 @@
-//! Clients and edges that fail, as a configuration names them.
+//! Clients and edges that fail and messages that are lost, as a configuration names them.
 
 use crate::TopologyError;
 use schemars::JsonSchema;
@@ -14,22 +14,25 @@ pub use failure_state::FailureState;
 #[serde(transparent)]
 pub struct Failures(pub Vec<Failure>);
 
-/// Some clients or some edges that fail for good or for a time.
+/// Some clients or some edges that fail for good or for a time, or messages that are lost.
 ///
 /// A failed client neither trains nor exchanges, unless it `loses` its inputs alone. It is not judged either.
 ///
 /// # Interpretation
 /// Which of them fail is drawn once, unless `redraw` says otherwise. Who fails is known when a round begins: nothing is sent to it, and
-/// nobody waits for it, so that failures cost no simulated time.
+/// nobody waits for it, so that failures cost no simulated time. Of `messages` nobody knows before that they will be lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// The clients that fail; either these or `edges`.
+    /// The clients that fail; either these, `edges` or `messages`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<Target<u32>>,
     /// The edges that fail, by their ends; an edge that an overlay does not have is disregarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edges: Option<Target<(u32, u32)>>,
+    /// The messages between neighbours that are lost on their way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<MessageLoss>,
     /// The first round without them, from 1.
     #[serde(default = "first_round")]
     pub from_round: usize,
@@ -46,6 +49,22 @@ pub struct Failure {
     #[serde(default, skip_serializing_if = "Loses::is_everything")]
     #[schemars(extend("default" = "everything"))]
     pub loses: Loses,
+}
+
+/// How many messages are lost on their way.
+///
+/// In each round every message from a neighbour is lost with this probability, independently of all others and of the message in the
+/// other direction. The sender does not know: a lost message counts among the bytes sent and takes its time. The receiver mixes what
+/// arrives, and gives the weight of a lost message to its own model. Rows of the mixing matrix still sum to 1, and columns do not, so that
+/// the plain mean of the models drifts. `push_sum` sends shares of a total, and what is lost of them is gone.
+///
+/// It is for methods that mix what arrives over an overlay of clients: without an overlay, with `aggregation` or `quantise`, and in methods
+/// that need exchanges to go both ways it is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MessageLoss {
+    /// The probability that a message is lost, from 0 to below 1.
+    pub probability: f64,
 }
 
 /// How many clients or edges fail, or which.
@@ -163,11 +182,22 @@ impl Failure {
     }
 
     fn check(&self, nodes: usize) -> Result<(), Wrong> {
-        match (&self.clients, &self.edges) {
-            (Some(clients), None) => clients.check_clients(nodes)?,
-            (None, Some(edges)) => edges.check_edges(nodes)?,
-            (Some(_), Some(_)) => return wrong("", "clients and edges", "one of them"),
-            (None, None) => return wrong("", "neither clients nor edges", "one of them"),
+        match (&self.clients, &self.edges, &self.messages) {
+            (Some(clients), None, None) => clients.check_clients(nodes)?,
+            (None, Some(edges), None) => edges.check_edges(nodes)?,
+            (None, None, Some(messages)) => messages.check()?,
+            (None, None, None) => {
+                return wrong("", "neither clients nor edges nor messages", "one of them");
+            }
+            several => {
+                let named = [
+                    several.0.is_some().then_some("clients"),
+                    several.1.is_some().then_some("edges"),
+                    several.2.is_some().then_some("messages"),
+                ];
+                let named: Vec<&str> = named.into_iter().flatten().collect();
+                return wrong("", named.join(" and "), "one of them");
+            }
         }
         if self.from_round == 0 {
             return wrong("from_round", 0, "a round, counted from 1");
@@ -176,11 +206,22 @@ impl Failure {
             let needed = format!("a round after from_round = {}", self.from_round);
             return wrong("until_round", until, needed);
         }
-        if self.repair == Repair::Protocol && self.edges.is_some() {
-            return wrong("repair", "protocol", "none, for edges are not repaired");
+        if self.redraw == FailureRedraw::EachRound && self.messages.is_some() {
+            let needed = "no `redraw`, for every message of every round is drawn by itself";
+            return wrong("redraw", "each_round", needed);
         }
-        if self.loses == Loses::Inputs && self.edges.is_some() {
-            return wrong("loses", "inputs", "everything, for edges have no inputs");
+        let links = match (&self.edges, &self.messages) {
+            (Some(_), _) => Some("edges"),
+            (_, Some(_)) => Some("messages"),
+            (None, None) => None,
+        };
+        if let (Repair::Protocol, Some(links)) = (self.repair, links) {
+            let needed = format!("none, for {links} are not repaired");
+            return wrong("repair", "protocol", needed);
+        }
+        if let (Loses::Inputs, Some(links)) = (self.loses, links) {
+            let needed = format!("everything, for {links} have no inputs");
+            return wrong("loses", "inputs", needed);
         }
         if self.loses == Loses::Inputs && self.repair == Repair::Protocol {
             return wrong(
@@ -190,6 +231,19 @@ impl Failure {
             );
         }
         Ok(())
+    }
+}
+
+impl MessageLoss {
+    fn check(self) -> Result<(), Wrong> {
+        match (0.0..1.0).contains(&self.probability) {
+            true => Ok(()),
+            false => wrong(
+                "messages.probability",
+                self.probability,
+                "a probability from 0 to below 1",
+            ),
+        }
     }
 }
 
@@ -294,7 +348,27 @@ mod tests {
             ),
             (
                 r#"[{}]"#,
-                "0: found neither clients nor edges, needed one of them",
+                "0: found neither clients nor edges nor messages, needed one of them",
+            ),
+            (
+                r#"[{"messages": {"probability": 0.1}, "edges": {"share": 0.1}}]"#,
+                "0: found edges and messages, needed one of them",
+            ),
+            (
+                r#"[{"messages": {"probability": 1}}]"#,
+                "0.messages.probability: found 1, needed a probability from 0 to below 1",
+            ),
+            (
+                r#"[{"messages": {"probability": 0.1}, "redraw": "each_round"}]"#,
+                "0.redraw: found each_round, needed no `redraw`, for every message of every round is drawn by itself",
+            ),
+            (
+                r#"[{"messages": {"probability": 0.1}, "loses": "inputs"}]"#,
+                "0.loses: found inputs, needed everything, for messages have no inputs",
+            ),
+            (
+                r#"[{"messages": {"probability": 0.1}, "repair": "protocol"}]"#,
+                "0.repair: found protocol, needed none, for messages are not repaired",
             ),
             (
                 r#"[{"clients": {"count": 1}, "from_round": 0}]"#,
@@ -331,6 +405,7 @@ mod tests {
             r#"[{"clients": {"list": [0, 9]}, "repair": "protocol"}]"#,
             r#"[{"edges": {"list": [[9, 0]]}, "redraw": "each_round"}]"#,
             r#"[{"clients": {"share": 0.2}, "loses": "inputs"}]"#,
+            r#"[{"messages": {"probability": 0}, "from_round": 2, "until_round": 9}]"#,
         ] {
             assert_eq!(message(text), "", "{text}");
         }

@@ -42,7 +42,9 @@ mod weights;
 
 pub use division::{DividedGraph, Division};
 pub use error::TopologyError;
-pub use failures::{Failure, FailureRedraw, FailureState, Failures, Loses, Repair, Target};
+pub use failures::{
+    Failure, FailureRedraw, FailureState, Failures, Loses, MessageLoss, Repair, Target,
+};
 pub use joint_connectivity::{GrowingUnion, rounds_to_connect};
 pub use mixing_matrix::{Form, MixingMatrix};
 pub use nodes::Nodes;
@@ -64,5 +66,6 @@ pub use topology::{
 };
 pub use weights::{
     ByExamples, EdgeWeights, Fastest, Laplacian, MaxDegree, MetropolisHastings, OwnWeights,
-    Prescribed, Random, Uniform, WeightEntry, Weights, column_stochastic, parse_weight_list,
+    Prescribed, Random, Uniform, WeightEntry, Weights, arriving_shares, column_stochastic,
+    parse_weight_list,
 };

@@ -22,7 +22,7 @@ mod uniform;
 mod weights_spec;
 
 pub use by_examples::ByExamples;
-pub use column_stochastic::column_stochastic;
+pub use column_stochastic::{arriving_shares, column_stochastic};
 pub use edge_weights::{EdgeWeights, WeightEntry, parse_weight_list};
 pub use fastest::Fastest;
 pub use laplacian::Laplacian;

@@ -119,6 +119,7 @@ impl MethodSpec for D2 {
     fn profile(&self) -> Profile<'_> {
         Profile {
             needs_mutual_exchange: true,
+            may_lose_messages: false,
             ..Profile::gossip()
         }
     }
@@ -178,6 +179,7 @@ impl MethodSpec for ExactDiffusion {
     fn profile(&self) -> Profile<'_> {
         Profile {
             needs_mutual_exchange: true,
+            may_lose_messages: false,
             needs_lasting_overlay: true,
             ..Profile::gossip()
         }

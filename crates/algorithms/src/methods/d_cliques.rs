@@ -51,9 +51,10 @@ impl Algorithm for DCliquesState {
         } = decayed_gradients(models, round, &rows, &self.training)?; // Fig. 4, line 3
         if self.clique_averaging {
             let links = clique_links(round.overlay());
-            let messages = messages_of(&links, self.setting.model_bytes());
+            let sent = clique_links(round.sent_over());
+            let messages = messages_of(&sent, self.setting.model_bytes());
             round.traffic.messages(messages);
-            let printed = 2 * messages_over(round.overlay()); // Section IV: gradients and models over all edges
+            let printed = 2 * messages_over(round.sent_over()); // Section IV: gradients and models over all edges
             round.traffic.count_as_printed(printed);
             gradients.mix(&clique_means(&links)?)?; // line 4
         }

@@ -148,6 +148,7 @@ macro_rules! method_spec {
                     mixes_by_weights: self.aggregation.is_none(),
                     averages_by: Some("aggregation"),
                     momentum_begins_anew: true,
+                    may_lose_messages: self.aggregation.is_none() && self.quantise.is_none(),
                     shows_models: self.quantise.is_none(), // else differences are sent
                     ..Profile::gossip()
                 }

@@ -129,6 +129,7 @@ impl MethodSpec for Dfedrw {
             stragglers: StragglerUnit::Walks,
             straggler_policy: Policy::Partial,
             mixes_by_weights: false,
+            may_lose_messages: false,
             momentum_begins_anew: true,
             counts_itself: true, // visits
             shows_models: false, // they go from hop to hop

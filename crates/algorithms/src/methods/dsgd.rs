@@ -94,6 +94,7 @@ impl MethodSpec for Dsgd {
         Profile {
             mixes_by_weights: self.aggregation.is_none(),
             averages_by: Some("aggregation"),
+            may_lose_messages: self.aggregation.is_none(),
             ..Profile::gossip()
         }
     }

@@ -136,6 +136,7 @@ impl MethodSpec for GradientTracking {
     fn profile(&self) -> Profile<'_> {
         Profile {
             needs_mutual_exchange: true,
+            may_lose_messages: false,
             ..Profile::gossip()
         }
     }

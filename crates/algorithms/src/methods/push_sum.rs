@@ -6,7 +6,7 @@ use crate::round::{Algorithm, Round, Setting};
 use crate::training::Training;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack, Velocity};
-use meshfold_topology::{Uniform, Weights, column_stochastic};
+use meshfold_topology::{Uniform, Weights, arriving_shares, column_stochastic};
 use schemars::JsonSchema;
 
 method_config! {
@@ -47,7 +47,10 @@ impl Algorithm for PushSumState {
             .collect();
         models.add_scaled(&before, &less)?; // x − η g = ω z − η g
         self.show(models, round)?;
-        let matrix = column_stochastic(round.overlay());
+        let matrix = match round.sent_over {
+            Some(sent) => arriving_shares(sent, round.overlay()),
+            None => column_stochastic(round.overlay()),
+        };
         round.exchange_models(self.setting.model_bytes());
         models.mix(&Mixing::new(&matrix))?; // line 5
         self.weights = matrix.apply(&self.weights); // line 6

@@ -8,6 +8,7 @@ mod chains;
 mod consensus;
 mod corrected;
 mod gossip;
+mod lost;
 mod masked;
 mod private_values;
 mod quantised;

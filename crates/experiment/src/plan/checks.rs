@@ -342,6 +342,19 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
             return Err(run.wrong(&format!("failures.{index}.edges"), "edges", needed));
         }
         let profile = config.algorithm.profile();
+        if failure.messages.is_some() && !profile.may_lose_messages {
+            let method = &config.algorithm;
+            let needed = match method {
+                Method::Own(_) => {
+                    "a method that says `may_lose_messages = True`, has an overlay and no clock of its own"
+                }
+                _ => {
+                    "a method that averages what arrives over an overlay of clients, such as dsgd or dfedavgm, without `aggregation` and \
+                     `quantise`"
+                }
+            };
+            return Err(run.wrong(&format!("failures.{index}.messages"), method.name(), needed));
+        }
         let is_gossip = profile.overlay == OverlayUse::Clients
             && profile.stragglers == StragglerUnit::Clients
             && !profile.needs_mutual_exchange;

@@ -27,8 +27,10 @@ struct IntactOverlay {
 /// What failures leave of a round's overlay.
 #[derive(Debug)]
 pub(crate) struct RoundGraph {
-    /// The overlay among the clients or servers alive, if the method uses one.
+    /// The overlay among the clients or servers alive, if the method uses one; where messages are lost, that over which the others arrive.
     pub(crate) overlay: Option<Arc<Overlay>>,
+    /// The overlay over which messages were sent, where some are lost.
+    pub(crate) sent_over: Option<Arc<Overlay>>,
     /// Its weights.
     matrix: Option<Arc<MixingMatrix>>,
     /// The same on the device.
@@ -51,6 +53,8 @@ pub(crate) struct RoundGraphs<'a> {
     graph: Option<((u64, u64), RoundGraph)>,
     /// The graph of a round in which stragglers are dropped.
     without_stragglers: Option<RoundGraph>,
+    /// The graph of a round in which messages are lost.
+    after_losses: Option<RoundGraph>,
 }
 
 impl<'a> RoundGraphs<'a> {
@@ -60,6 +64,7 @@ impl<'a> RoundGraphs<'a> {
             intact: None,
             graph: None,
             without_stragglers: None,
+            after_losses: None,
         }
     }
 
@@ -136,14 +141,42 @@ impl<'a> RoundGraphs<'a> {
             _ => None,
         };
         let usual = self.graph.as_ref().map(|(_, graph)| graph);
-        Ok(self
-            .without_stragglers
-            .as_ref()
-            .or(usual)
-            .expect("the graph was made for this round"))
+        let sent = self.without_stragglers.as_ref().or(usual);
+        let sent = sent.expect("the graph was made for this round");
+        self.after_losses = self.lose_messages(round, sent)?;
+        Ok(self.after_losses.as_ref().unwrap_or(sent))
     }
 
-    /// The overlay of `round` and its weights, before stragglers are dropped; `None` if the method uses none.
+    /// `sent` without the messages of `round` that are lost; `None` if none is.
+    fn lose_messages(
+        &self,
+        round: usize,
+        sent: &RoundGraph,
+    ) -> Result<Option<RoundGraph>, TopologyError> {
+        let (Some(overlay), Some(matrix)) = (&sent.overlay, &sent.matrix) else {
+            return Ok(None);
+        };
+        let config = &self.plan.config;
+        let draw = failure_checks::draws(config);
+        let lost = config.failures.lost_messages(round, overlay, draw);
+        if lost.is_empty() {
+            return Ok(None);
+        }
+        let arriving = overlay.without_arcs(&lost);
+        let matrix = matrix.surviving(overlay, &arriving)?;
+        Ok(Some(RoundGraph {
+            mixing: Some(Mixing::new(&matrix)),
+            matrix: Some(Arc::new(matrix)),
+            sent_over: Some(Arc::clone(overlay)),
+            overlay: Some(Arc::new(arriving)),
+            alive: sent.alive.clone(),
+            gone: sent.gone.clone(),
+            working: sent.working.clone(),
+            drops_stragglers: sent.drops_stragglers,
+        }))
+    }
+
+    /// The overlay of `round` and its weights, before stragglers are dropped and messages lost; `None` if the method uses none.
     ///
     /// # Errors
     /// As [`RoundGraphs::in_round`].
@@ -232,6 +265,7 @@ impl<'a> RoundGraphs<'a> {
         let Some(intact) = intact else {
             return Ok(RoundGraph {
                 overlay: None,
+                sent_over: None,
                 matrix: None,
                 mixing: None,
                 alive,
@@ -248,6 +282,7 @@ impl<'a> RoundGraphs<'a> {
         Ok(RoundGraph {
             mixing: Some(Mixing::new(&matrix)),
             overlay: Some(overlay),
+            sent_over: None,
             matrix: Some(matrix),
             alive,
             gone,
@@ -341,6 +376,7 @@ impl<'a> RoundGraphs<'a> {
     ) -> Result<RoundGraph, TopologyError> {
         let mut left = RoundGraph {
             overlay: None,
+            sent_over: None,
             matrix: None,
             mixing: None,
             alive: graph.alive.clone(),

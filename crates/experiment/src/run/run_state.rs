@@ -3,6 +3,7 @@
 mod resuming;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -225,6 +226,7 @@ impl<'a> RunState<'a> {
             number,
             learner: &mut self.learner,
             overlay: graph.overlay.as_deref(),
+            sent_over: graph.sent_over.as_deref(),
             mixing: graph.mixing.as_ref(),
             alive: &graph.working,
             gone: &graph.gone,
@@ -257,7 +259,8 @@ impl<'a> RunState<'a> {
                 self.time.seconds = seconds;
             }
         } else if let Some(clock) = &self.plan.clock {
-            let overlay = graph.overlay.as_deref();
+            let overlay = graph.sent_over.as_ref().or(graph.overlay.as_ref());
+            let overlay = overlay.map(Arc::as_ref);
             clock.advance(&mut self.time, &self.traffic, overlay, number)?;
         }
         self.count_iterate(kind)

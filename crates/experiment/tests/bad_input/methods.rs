@@ -277,6 +277,11 @@ fn failures_and_stragglers_point_at_their_value() {
             "protocol",
         ),
         ("failures: [{edges: {share: 0.1}, loses: inputs}]", "inputs"),
+        ("failures: [{messages: {probability: 1.5}}]", "1.5"),
+        (
+            "failures: [{messages: {probability: 0.1}, redraw: each_round}]",
+            "each_round",
+        ),
         ("stragglers: {share: 1}", "1"),
         ("stragglers: {share: 0.5, policy: partial}", "partial"),
     ];
@@ -305,6 +310,22 @@ fn failures_and_stragglers_point_at_their_value() {
         "inputs",
         &["failures.0.loses", "`everything`: in fedavg a client"],
     );
+    let lost = "failures: [{clients: {share: 0.1}}, {messages: {probability: 0.1}}]";
+    for (method, topology, keys) in [
+        ("fedavg", "", ""),
+        ("one_peer", "", ""),
+        ("gradient_tracking", "ring", ""),
+        ("dfedrw", "ring", "walkers: 2, hops: 2, "),
+        ("dsgd", "ring", "aggregation: {neighbours: 1}, "),
+        ("dfedavg", "ring", "quantise: {bits: 4}, "),
+    ] {
+        let seen = refusal(&format!("{{{method}: {{{keys}{SGD}}}}}"), topology, lost);
+        let words = [
+            &format!("failures.1.messages: found {method}"),
+            "such as dsgd or dfedavgm",
+        ];
+        expect(&seen, "messages", &words);
+    }
     for method in ["gradient_tracking", "d2", "exact_diffusion"] {
         let method = format!("{{{method}: {{{SGD}}}}}");
         let seen = refusal(&method, "ring", masked);

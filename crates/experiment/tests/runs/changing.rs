@@ -111,6 +111,64 @@ fn a_share_of_edges_that_is_drawn_anew_leaves_as_many_every_round() {
     assert!(records.iter().all(|record| record.alive == 6));
 }
 
+/// A lost message was sent: it counts and takes its time, and the sender's neighbours are who they were.
+#[test]
+fn lost_messages_are_sent_but_do_not_arrive() {
+    let network =
+        "network={links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 1}}";
+    let lost = "failures=[{messages: {probability: 0.5}, from_round: 3}]";
+    for topology in ["topology=ring", "topology=complete"] {
+        let (whole, case) = finished(&[DSGD, topology, network]);
+        let (losing, _) = finished(&[DSGD, topology, network, lost]);
+        let sent = if topology.ends_with("ring") { 12 } else { 30 };
+        assert_eq!(bytes(&losing), [sent * model_bytes(&case); 7], "{topology}");
+        for (whole, losing) in whole.iter().zip(&losing) {
+            assert_eq!(whole.simulated_seconds, losing.simulated_seconds);
+            assert_eq!((losing.alive, losing.components), (6, Some(1)));
+            let same = whole.consensus_distance == losing.consensus_distance;
+            assert_eq!(same, losing.round < 3, "{topology}, round {}", losing.round);
+        }
+        let (again, _) = finished(&[DSGD, topology, network, lost]);
+        let distances = |records: &[Record]| -> Vec<f64> {
+            records
+                .iter()
+                .map(|record| record.consensus_distance)
+                .collect()
+        };
+        assert_eq!(distances(&losing), distances(&again), "{topology}");
+    }
+}
+
+/// A path of two of whose messages half are lost: without steps each round a model meets the other one half way, or stays as it is.
+#[test]
+fn a_client_that_hears_nothing_keeps_its_model() {
+    let still = "algorithm={dsgd: {batch_size: 7, learning_rate: {step: {initial: 0.1, factor: 1.0e-30, every: 1, per: round}}}}";
+    let two = "partition={iid: {clients: 2}}";
+    let lost = "failures=[{messages: {probability: 0.5}}]";
+    let (records, _) = finished(&[
+        still,
+        two,
+        "topology=path",
+        "start=independent",
+        "rounds=12",
+        lost,
+    ]);
+    let apart: Vec<f64> = records
+        .iter()
+        .map(|record| record.consensus_distance)
+        .collect();
+    let mut halved = 0;
+    for pair in apart[1..].windows(2).filter(|pair| pair[0] > 0.0) {
+        let left = pair[1] / pair[0];
+        // Both hear: they agree. One hears: half of the difference is left. Nobody hears: all of it.
+        let outcome = [0.0, 0.5, 1.0]
+            .into_iter()
+            .find(|whole| (left - whole).abs() < 1e-4);
+        halved += usize::from(outcome.expect("one of three outcomes") == 0.5);
+    }
+    assert!(apart[11] < apart[1] && halved > 0, "{apart:?}");
+}
+
 #[test]
 fn nodes_come_and_go_in_phases_and_train_alone_while_they_are_outside() {
     let phases = "topology={phases: [{rounds: 3, nodes: {first: 4}, of: ring}, {rounds: 2, of: ring}, {nodes: {first: 4}, of: ring}]}";

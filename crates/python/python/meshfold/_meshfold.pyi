@@ -398,13 +398,14 @@ class Round:
     def edges(self) -> NDArray[np.int64]:
         """The links of this round, `[E, 2]`, int64.
 
-        An undirected edge is listed once; a directed one goes from sender to receiver. Links of clients that take no part are left out.
+        An undirected edge is listed once; a directed one goes from sender to receiver. Links of clients that take no part are left out, and
+        messages that are lost.
         """
     @property
     def directed(self) -> bool:
         """Whether each of `edges` goes one way, from sender to receiver.
 
-        So it is on directed overlays, and in rounds in which stragglers only receive.
+        So it is on directed overlays, and in rounds in which stragglers only receive or messages are lost.
         """
     @property
     def local_steps(self) -> NDArray[np.int64]:

@@ -47,6 +47,7 @@ _ATTRIBUTES: dict[str, tuple[type, str]] = {
     "has_own_clock": (bool, "true or false"),
     "sends_models": (bool, "true or false"),
     "needs_lasting_overlay": (bool, "true or false"),
+    "may_lose_messages": (bool, "true or false"),
     "needs_even_links": (bool, "true or false"),
     "stacks": (int, "a whole number"),
 }
@@ -83,6 +84,9 @@ class Method:
             `evaluate: {membership: {models: sent}}`.
         needs_lasting_overlay: whether it is made for an overlay whose links stay. If so, a plan warns of one that changes or whose links
             fail for a time.
+        may_lose_messages: whether `failures: [{messages: {probability: 0.1}}]` has a meaning: the method averages what arrives, by
+            `round.mixing` or over the arcs of `round.edges`, and no client keeps what another is thought to know. A plan refuses messages that
+            are lost without it.
         needs_even_links: whether it reads `round.network.latency_seconds` and `bytes_per_second`. If so, a plan refuses a `network` whose links
             differ or whose bandwidths change.
         stacks: the most stacks that it holds besides the models; memory is planned for them.
@@ -96,6 +100,7 @@ class Method:
     has_own_clock: ClassVar[bool] = False
     sends_models: ClassVar[bool] = True
     needs_lasting_overlay: ClassVar[bool] = False
+    may_lose_messages: ClassVar[bool] = False
     needs_even_links: ClassVar[bool] = False
     stacks: ClassVar[int] = 4
 

@@ -44,6 +44,8 @@ pub(crate) struct PyMethod {
     sends_models: bool,
     /// Whether it is made for an overlay whose links stay.
     needs_lasting_overlay: bool,
+    /// Whether messages between neighbours may be lost.
+    may_lose_messages: bool,
     /// Whether it reads the one latency and the one bandwidth of the network.
     needs_even_links: bool,
     /// Stacks that it holds besides the models, at most.
@@ -71,6 +73,7 @@ impl PyMethod {
                 has_own_clock: of_class.getattr("has_own_clock")?.extract()?,
                 sends_models: of_class.getattr("sends_models")?.extract()?,
                 needs_lasting_overlay: of_class.getattr("needs_lasting_overlay")?.extract()?,
+                may_lose_messages: of_class.getattr("may_lose_messages")?.extract()?,
                 needs_even_links: of_class.getattr("needs_even_links")?.extract()?,
                 stacks: of_class.getattr("stacks")?.extract()?,
             })
@@ -133,6 +136,7 @@ impl MethodSpec for PyMethod {
             shows_models: self.sends_models,
             needs_lasting_overlay: self.needs_lasting_overlay,
             needs_even_links: self.needs_even_links,
+            may_lose_messages: self.may_lose_messages && self.overlay && !self.has_own_clock,
             ..exchange
         }
     }

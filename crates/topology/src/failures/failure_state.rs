@@ -1,7 +1,8 @@
-//! Which clients and edges fail in a round.
+//! Which clients and edges fail in a round, and which messages are lost.
 
 use super::{Failure, FailureRedraw, Failures, Loses, Repair, Target};
 use crate::Overlay;
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// What has failed in a round.
@@ -92,6 +93,34 @@ impl Failures {
         broken
     }
 
+    /// The messages of one exchange over `overlay` that are lost in a round, counted from 1: as `(from, to)`, in the order of
+    /// [`Overlay::arcs`]. `rng` is as for [`Failures::at`].
+    pub fn lost_messages(
+        &self,
+        round: usize,
+        overlay: &Overlay,
+        mut rng: impl FnMut(usize, u64) -> ChaCha8Rng,
+    ) -> Vec<(u32, u32)> {
+        let losses = self
+            .in_force(round)
+            .filter_map(|(index, failure)| Some((index, failure.messages?.probability)));
+        let mut losses: Vec<(ChaCha8Rng, f64)> = losses
+            .filter(|(_, probability)| *probability > 0.0)
+            .map(|(index, probability)| (rng(index, round as u64), probability))
+            .collect();
+        if losses.is_empty() {
+            return Vec::new();
+        }
+        let is_lost = |_: &(u32, u32)| {
+            // Each loss draws for each message, so that one that is added leaves the draws of the others as they are.
+            let drawn = losses
+                .iter_mut()
+                .map(|(rng, probability)| rng.random::<f64>() < *probability);
+            drawn.fold(false, |lost, this| lost | this)
+        };
+        overlay.arcs().filter(is_lost).collect()
+    }
+
     /// A key that two rounds share only if the same fails in both, given the same overlay: the first round since which
     /// nothing has changed, or the round itself where something is drawn anew in it; 0 before anything changes.
     #[must_use]
@@ -129,11 +158,11 @@ impl Failures {
 }
 
 impl Failure {
-    /// Whether each round draws anew; listed clients and edges stay the same.
+    /// Whether each round draws anew, as it does for messages; listed clients and edges stay the same.
     fn is_drawn_anew(&self) -> bool {
         let listed = matches!(self.clients, Some(Target::List(_)))
             || matches!(self.edges, Some(Target::List(_)));
-        self.redraw == FailureRedraw::EachRound && !listed
+        (self.redraw == FailureRedraw::EachRound && !listed) || self.messages.is_some()
     }
 }
 
@@ -185,8 +214,9 @@ fn existing(overlay: &Overlay, (a, b): (u32, u32)) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Complete, Ring, Topology};
+    use crate::{Complete, Ring, Topology, Weights};
     use rand::SeedableRng;
+    use std::collections::BTreeSet;
 
     fn ring(nodes: usize) -> Overlay {
         let ring = Topology::Ring(Ring::default());
@@ -294,6 +324,54 @@ mod tests {
         let both = Overlay::directed(3, [(0, 1), (1, 0), (1, 2)]).unwrap();
         let broken = failures(r#"[{"edges": {"list": [[1, 0], [2, 1]]}}]"#).at(1, &both, stream);
         assert_eq!(broken.lost_edges, [(1, 0)]);
+    }
+
+    #[test]
+    fn each_message_is_lost_by_itself() {
+        let losing = |text: &str| failures(text);
+        let overlay = ring(2000);
+        let lost = |failures: &Failures, round| failures.lost_messages(round, &overlay, stream);
+        let some = losing(r#"[{"messages": {"probability": 0.25}, "until_round": 7}]"#);
+        assert!(some.at(1, &overlay, stream).is_whole());
+        let first = lost(&some, 1);
+        // 4,000 messages: a mean of 1,000 and a standard deviation of 27.
+        assert!((850..1150).contains(&first.len()), "{}", first.len());
+        assert_eq!(first, lost(&some, 1));
+        assert_ne!(first, lost(&some, 2));
+        assert!(lost(&some, 7).is_empty());
+        assert_ne!(some.draw_key(1), some.draw_key(2));
+        // Of both directions of a link a quarter of a quarter are lost together.
+        let back: BTreeSet<(u32, u32)> = first.iter().map(|&(a, b)| (b, a)).collect();
+        let both = first.iter().filter(|arc| back.contains(arc)).count() / 2;
+        assert!((70..180).contains(&both), "{both}");
+        // A second failure loses more, and none fewer.
+        let more =
+            losing(r#"[{"messages": {"probability": 0.25}}, {"messages": {"probability": 0.5}}]"#);
+        let more = lost(&more, 1);
+        assert!((2300..2700).contains(&more.len()), "{}", more.len());
+        assert!(first.iter().all(|arc| more.contains(arc)));
+        assert!(lost(&losing(r#"[{"messages": {"probability": 0}}]"#), 1).is_empty());
+    }
+
+    #[test]
+    fn what_arrives_is_a_directed_overlay_whose_rows_keep_their_sums() {
+        let overlay = ring(6).with_examples(vec![1, 2, 3, 4, 5, 6]).unwrap();
+        let lost = [(0, 1), (0, 5), (5, 4)];
+        let heard = overlay.without_arcs(&lost);
+        let expected = overlay.arcs().filter(|arc| !lost.contains(arc));
+        assert!(heard.is_directed() && heard.arcs().eq(BTreeSet::from_iter(expected)));
+        assert_eq!(heard.examples(), overlay.examples());
+        let matrix = Weights::default().matrix(&overlay).unwrap();
+        let left = matrix.surviving(&overlay, &heard).unwrap();
+        let third = 1.0 / 3.0;
+        assert_eq!(
+            left.row(1).map(|(from, _)| from).collect::<Vec<_>>(),
+            [1, 2]
+        );
+        assert!((left.weight(1, 1) - (third + third)).abs() < 1e-15);
+        assert_eq!(left.weight(1, 2), matrix.weight(1, 2));
+        assert_eq!(left.row(0).count(), 3);
+        assert!(left.is_row_stochastic(1e-15) && !left.is_doubly_stochastic(1e-3));
     }
 
     #[test]

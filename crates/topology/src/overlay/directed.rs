@@ -55,6 +55,21 @@ impl Overlay {
         }
     }
 
+    /// The directed overlay that is left without the arcs `lost`, each of which is one of [`Overlay::arcs`] and in their order; groups and
+    /// examples are kept.
+    #[must_use]
+    pub fn without_arcs(&self, lost: &[(u32, u32)]) -> Self {
+        let mut lost = lost.iter().peekable();
+        let arrives = |arc: &(u32, u32)| lost.next_if(|lost| *lost == arc).is_none();
+        let arcs = self.arcs().filter(arrives);
+        let left = Self::directed(self.nodes(), arcs).expect("the arcs of an overlay are valid");
+        Self {
+            groups: self.groups.clone(),
+            examples: self.examples.clone(),
+            ..left
+        }
+    }
+
     /// Whether edges go one way: node `a` may hear node `b` without being heard.
     #[must_use]
     pub fn is_directed(&self) -> bool {

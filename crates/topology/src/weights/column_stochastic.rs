@@ -17,6 +17,14 @@ pub fn column_stochastic(overlay: &Overlay) -> MixingMatrix {
     MixingMatrix::over_neighbours(overlay, |_, j| sent(j), |i, _| sent(i))
 }
 
+/// The weights of push-sum where of the messages over `sent` those over `heard` arrive: what is lost goes to nobody, and columns of senders
+/// that lose a message sum to less than one.
+#[must_use]
+pub fn arriving_shares(sent: &Overlay, heard: &Overlay) -> MixingMatrix {
+    let whole = column_stochastic(sent);
+    MixingMatrix::over_neighbours(heard, |i, j| whole.weight(i, j), |i, _| whole.weight(i, i))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +44,20 @@ mod tests {
             assert!((sum - 1.0).abs() < 1e-15, "{sum}");
         }
         assert!(!matrix.is_row_stochastic(1e-3));
+    }
+
+    #[test]
+    fn what_is_lost_goes_to_nobody() {
+        let sent = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
+        let heard = sent.without_arcs(&[(1, 0)]);
+        let matrix = arriving_shares(&sent, &heard);
+        let third = 1.0 / 3.0;
+        assert_eq!(matrix.row(0).collect::<Vec<_>>(), [(0, 0.5)]);
+        assert_eq!(
+            matrix.row(1).collect::<Vec<_>>(),
+            [(0, 0.5), (1, third), (2, 0.5)]
+        );
+        assert_eq!(matrix.column_sums(), [1.0, third + third, 1.0]);
     }
 
     #[test]

@@ -120,6 +120,8 @@ pub(crate) struct Scene {
     pub(crate) stragglers: Option<(Stragglers, Policy)>,
     /// The share of the deadline that a local step of each client takes, if there is a deadline.
     pub(crate) step_shares: Option<Vec<f64>>,
+    /// Messages that are lost in every round, if there is the link: `(from, to)`.
+    pub(crate) lost: Vec<(u32, u32)>,
 }
 
 /// An irregular overlay: a path with a chord.
@@ -142,6 +144,7 @@ impl Default for Scene {
             start: Start::Independent,
             stragglers: None,
             step_shares: None,
+            lost: Vec::new(),
         }
     }
 }
@@ -325,12 +328,23 @@ impl MethodRun {
     /// A further round over `links`.
     pub(crate) fn step(&mut self, links: Option<(Overlay, MixingMatrix)>) {
         let number = self.traffic.len() + 1;
+        let (links, sent_over) = match links {
+            Some((overlay, matrix)) if !self.scene.lost.is_empty() => {
+                let arcs = overlay.arcs();
+                let lost: Vec<_> = arcs.filter(|arc| self.scene.lost.contains(arc)).collect();
+                let heard = overlay.without_arcs(&lost);
+                let matrix = matrix.surviving(&overlay, &heard).unwrap();
+                (Some((heard, matrix)), Some(overlay))
+            }
+            links => (links, None),
+        };
         let mixing = links.as_ref().map(|(_, matrix)| Mixing::new(matrix));
         let mut traffic = Traffic::default();
         let mut round = Round {
             number,
             learner: &mut self.learner,
             overlay: links.as_ref().map(|(overlay, _)| overlay),
+            sent_over: sent_over.as_ref(),
             mixing: mixing.as_ref(),
             alive: &self.scene.alive(number),
             gone: &self.scene.gone(number),

@@ -81,6 +81,8 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
         .0
         .iter()
         .any(|failure| failure.edges.is_some());
+    let mut failures = config.failures.0.iter();
+    let loses_messages = failures.any(|failure| failure.messages.is_some());
     let fails = !config.failures.0.is_empty();
     let policy = config.straggler_policy();
     // Whoever is left of a complete overlay shares one row of weights, unless edges are lost or weights are kept.
@@ -105,6 +107,9 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
             Some(Policy::Isolate) => Some(left),
             Some(Policy::Partial) | None => None,
         },
+        // What arrives is listed one by one.
+        loses_messages.then_some(every_one),
+        loses_messages.then_some(every_one),
     ];
     let links = parts.into_iter().flatten().map(Held::bytes);
     let of_servers = matches!(config.algorithm.profile().overlay, OverlayUse::Servers(_));

@@ -1,0 +1,165 @@
+//! Messages that are lost on their way, against a transcription in double precision that knows which arrive.
+
+use crate::support::plain::{self, mix, sum};
+use crate::support::{MethodRun, Models, Scene, full, run};
+use crate::support::{chorded_path, expect_close};
+use meshfold_algorithms::Order;
+use meshfold_topology::{MixingMatrix, Overlay};
+
+/// Messages that are lost in every round: 0-1 in one direction, 1-3 in both, of two others one each.
+const LOST: [(u32, u32); 5] = [(0, 1), (1, 3), (3, 1), (3, 2), (4, 3)];
+
+fn losing(scene: Scene) -> Scene {
+    Scene {
+        lost: LOST.to_vec(),
+        ..scene
+    }
+}
+
+/// The weights by hand: `matrix`, in which the weight of a lost message is its receiver's own.
+fn after_losses(matrix: &MixingMatrix) -> MixingMatrix {
+    let row = |to: u32| {
+        let (mut left, mut own) = (Vec::new(), 0.0);
+        for (from, weight) in matrix.row(to as usize) {
+            if from == to || LOST.contains(&(from, to)) {
+                own += weight;
+            } else {
+                left.push((from, weight));
+            }
+        }
+        left.push((to, own));
+        left
+    };
+    let nodes = matrix.rows();
+    MixingMatrix::from_rows(nodes, (0..nodes as u32).map(row).collect()).unwrap()
+}
+
+/// The matrix of a round's mixing.
+fn mixing(course: &MethodRun, round: usize) -> MixingMatrix {
+    after_losses(&course.scene.matrix(round))
+}
+
+#[test]
+fn dsgd_gives_the_weight_of_a_lost_message_to_the_receiver() {
+    let scene = losing(Scene::with_a_death());
+    for order in [Order::StepThenMix, Order::MixThenStep] {
+        let method = method!(
+            Dsgd {
+                order: order,
+                aggregation: None
+            },
+            full(1).momentum(0.9)
+        );
+        let course = run(&method, &scene, 3);
+        let mut models = course.start.clone();
+        let mut velocity = vec![vec![0.0; models[0].len()]; 5];
+        for round in 1..=3 {
+            let before = models.clone();
+            if order == Order::MixThenStep {
+                models = mix(&mixing(&course, round), &models);
+            }
+            for client in (0..5).filter(|client| scene.alive(round)[*client]) {
+                let g = plain::gradient(&course.learner, client, &before[client]);
+                velocity[client] = sum(&[(f64::from(0.9f32), &velocity[client]), (1.0, &g)]);
+                models[client] =
+                    sum(&[(1.0, &models[client]), (-plain::rate(), &velocity[client])]);
+            }
+            if order == Order::StepThenMix {
+                models = mix(&mixing(&course, round), &models);
+            }
+        }
+        expect_close(&course.models(), &models);
+        // All were sent: over five edges, and over three without client 2.
+        let sent = course.traffic.iter().map(|traffic| traffic.bytes_total());
+        let model = course.setting.model_bytes();
+        assert_eq!(
+            sent.collect::<Vec<_>>(),
+            [10, 6, 6].map(|sent| sent * model)
+        );
+    }
+}
+
+#[test]
+fn d_cliques_average_the_gradients_that_arrive() {
+    let cliques = vec![vec![0, 1, 2], vec![3, 4]];
+    let scene = losing(Scene::over(chorded_path().with_groups(cliques).unwrap()));
+    let method = method!(
+        DCliques {
+            clique_averaging: true
+        },
+        full(1)
+    );
+    let course = run(&method, &scene, 2);
+    let mut models = course.start.clone();
+    // Within cliques 0-1, 1-2 and 3-4 are linked. 1 does not hear 0, and 3 does not hear 4.
+    let heard: [&[usize]; 5] = [&[0, 1], &[1, 2], &[1, 2], &[3], &[3, 4]];
+    for round in 1..=2 {
+        let gradient = |client| plain::gradient(&course.learner, client, &models[client]);
+        let gradients: Models = (0..5).map(gradient).collect();
+        for client in 0..5 {
+            let share = -plain::rate() / heard[client].len() as f64;
+            for member in heard[client] {
+                models[client] = sum(&[(1.0, &models[client]), (share, &gradients[*member])]);
+            }
+        }
+        models = mix(&mixing(&course, round), &models);
+    }
+    expect_close(&course.models(), &models);
+    // Models over five edges and gradients over three, both ways, whatever arrives.
+    let sent = course.traffic[0].bytes_total() / course.setting.model_bytes();
+    assert_eq!(sent, 16);
+}
+
+#[test]
+fn push_sum_loses_what_was_on_its_way() {
+    let scene = losing(Scene::over(chorded_path()));
+    let course = run(&method!(PushSum {}, full(2)), &scene, 3);
+    let degrees = [1, 3, 2, 3, 1];
+    let mut x = course.start.clone();
+    let mut weight = [1.0; 5];
+    let mut z = x.clone();
+    for _ in 1..=3 {
+        for client in 0..5 {
+            let after = plain::steps(2).from(&course.learner, client, &z[client]);
+            x[client] = sum(&[(1.0, &x[client]), (1.0, &after), (-1.0, &z[client])]);
+        }
+        let mut arrived: Models = vec![vec![0.0; x[0].len()]; 5];
+        let mut arrived_weight = [0.0; 5];
+        let own = (0..5).map(|client| (client, client));
+        let arcs = chorded_path()
+            .arcs()
+            .filter(|arc| !LOST.contains(arc))
+            .collect::<Vec<_>>();
+        for (from, to) in own.chain(arcs).map(|(a, b)| (a as usize, b as usize)) {
+            let share = 1.0 / f64::from(degrees[from] + 1);
+            arrived[to] = sum(&[(1.0, &arrived[to]), (share, &x[from])]);
+            arrived_weight[to] += share * weight[from];
+        }
+        (x, weight) = (arrived, arrived_weight);
+        z = x
+            .iter()
+            .zip(weight)
+            .map(|(x, w)| sum(&[(1.0 / w, x)]))
+            .collect();
+    }
+    expect_close(&course.models(), &z);
+    assert!(weight.iter().sum::<f64>() < 4.5, "{weight:?}");
+    assert_eq!(course.models_sent(), 10.0);
+}
+
+#[test]
+fn losses_that_hit_no_link_change_nothing() {
+    let chain = Overlay::from_edges(5, [(0, 2), (2, 4), (4, 1)]).unwrap();
+    let dsgd = || {
+        method!(
+            Dsgd {
+                order: Order::StepThenMix,
+                aggregation: None
+            },
+            full(2)
+        )
+    };
+    let [plain, losing] = [Scene::over(chain.clone()), losing(Scene::over(chain))]
+        .map(|scene| run(&dsgd(), &scene, 2).models());
+    assert_eq!(plain, losing);
+}
