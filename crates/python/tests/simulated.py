@@ -28,7 +28,11 @@ Item = dict[str, Any]
 class Simulation:
     """A heap of events, and the models in double precision. Times are in seconds."""
 
-    def __init__(self, local: dict[str, int], window: float, latency: float = 0.0, bandwidth: float | None = None) -> None:
+    def __init__(
+        self, local: dict[str, int], window: float, latency: float = 0.0, bandwidth: float | None = None, lost: float = 0.0
+    ) -> None:
+        #: The probability that a message is lost, from the third window on, and how many were.
+        self.lost, self.number_lost = lost, 0
         self.x = first_models()
         self.steps, self.window, self.latency = local["steps"], Fraction(window), Fraction(latency)
         self.seconds = Fraction(0) if bandwidth is None else BYTES / Fraction(bandwidth)
@@ -44,6 +48,10 @@ class Simulation:
         self.moments: list[list[Fraction]] = [[] for _ in ALL]
 
     def at(self, time: Fraction, client: int, **item: Any) -> None:
+        if "letter" in item and self.number >= 3 and self.losses.random() < self.lost:
+            self.number_lost += 1
+            self.made += 1
+            return
         heapq.heappush(self.heap, (time, client, self.made, item))
         self.made += 1
 
@@ -77,6 +85,7 @@ class Simulation:
         for number in range(1, 8):
             self.number, self.alive = number, alive[number - 1]
             self.draws = np.random.default_rng([1, number])
+            self.losses = np.random.default_rng([1, number, 1])
             self.heap = [event for event in self.heap if self.alive[event[1]]]
             heapq.heapify(self.heap)
             for client in ALL:

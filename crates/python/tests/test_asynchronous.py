@@ -106,6 +106,28 @@ def test_div_share(keys: dict[str, Any], fragment: float, receivers: int) -> Non
     assert max(map(sum, world.ages)) > 0
 
 
+@pytest.mark.parametrize("keys", KEYS[1:3])
+@pytest.mark.parametrize("name", ["swift", "gossip_learning", "div_share"])
+def test_messages_are_lost(name: str, keys: dict[str, Any]) -> None:
+    failures = [{"messages": {"probability": 0.3}, "from_round": 3}]
+    more: dict[str, Any] = {"swift": {}, "gossip_learning": {"period": 1.0}, "div_share": {"fragment": 0.3, "receivers": 2, "topology": None}}[name]
+    world = Simulation(**keys, lost=0.3)
+    wanted = {
+        "swift": lambda: swift(world),
+        "gossip_learning": lambda: gossip_learning(world, "merge_update", "steps", 1.0, None),
+        "div_share": lambda: div_share(world, 3, 2),
+    }[name]()
+    agrees(run_of(name, slowdown=SLOWDOWN, failures=failures, **more, **keys), world, wanted)
+    assert 0.1 * len(world.messages) < world.number_lost < 0.4 * len(world.messages)
+
+
+@pytest.mark.parametrize("name", ["ad_psgd", "fed_async", "fed_buff"])
+def test_methods_whose_clients_wait_for_an_answer_lose_no_messages(name: str) -> None:
+    overlay = {} if name == "ad_psgd" else {"topology": None}
+    with pytest.raises(mf.ConfigError, match=rf"failures\.0\.messages: found {name}, needed a method that says `may_lose_messages = True`"):
+        run_of(name, failures=[{"messages": {"probability": 0.3}}], **overlay)
+
+
 ALIVE: list[list[bool]] = []
 
 

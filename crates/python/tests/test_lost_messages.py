@@ -32,9 +32,23 @@ class SureDsgd(LossyDsgd):
 
 
 class LossyTimes(LossyDsgd):
-    """It has a clock of its own, in which rounds have no exchange at one time."""
+    """It has a clock of its own, and loses nothing by it."""
 
     has_own_clock = True
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        super().round(models, round)
+        round.record("seconds", round.number)
+        round.record("heard", len(round.edges))
+
+
+class Unlinked(LossyDsgd):
+    """Nothing is sent over an overlay, and no clock is its own."""
+
+    overlay = False
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
 
 
 def losing(experiment: Experiment, method: str, **more: Any) -> Experiment:
@@ -75,7 +89,13 @@ def test_a_method_sees_what_arrives_and_sends_to_all(experiment: Experiment) -> 
     assert [record["bytes_total"] for record in records(run.folder)] == [record["bytes_total"] for record in records(sure.folder)]
 
 
-@pytest.mark.parametrize("method", ["sure_dsgd", "lossy_times"])
+def test_a_method_with_a_clock_loses_messages_itself(experiment: Experiment) -> None:
+    with pytest.warns(mf.MeshfoldWarning, match="no message was lost: the method `lossy_times` simulates time itself"):
+        (run,) = mf.run(losing(experiment, "lossy_times", topology="ring"), progress=False)
+    assert {record["own.heard"] for record in records(run.folder)[1:]} == {10}
+
+
+@pytest.mark.parametrize("method", ["sure_dsgd", "unlinked"])
 def test_a_method_that_does_not_take_losses_is_refused(experiment: Experiment, method: str) -> None:
     with pytest.raises(mf.ConfigError, match=rf"failures\.0\.messages: found {method}, needed a method that says `may_lose_messages = True`"):
-        mf.plan(losing(experiment, method))
+        mf.plan(losing(experiment, method, topology=None if method == "unlinked" else "ring"))

@@ -346,7 +346,7 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
             let method = &config.algorithm;
             let needed = match method {
                 Method::Own(_) => {
-                    "a method that says `may_lose_messages = True`, has an overlay and no clock of its own"
+                    "a method that says `may_lose_messages = True` and has an overlay or a clock of its own"
                 }
                 _ => {
                     "a method that averages what arrives over an overlay of clients, such as dsgd or dfedavgm, without `aggregation` and \

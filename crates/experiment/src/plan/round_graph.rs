@@ -147,7 +147,7 @@ impl<'a> RoundGraphs<'a> {
         Ok(self.after_losses.as_ref().unwrap_or(sent))
     }
 
-    /// `sent` without the messages of `round` that are lost; `None` if none is.
+    /// `sent` without the messages of `round` that are lost; `None` if none is, or if the method loses them itself.
     fn lose_messages(
         &self,
         round: usize,
@@ -157,6 +157,9 @@ impl<'a> RoundGraphs<'a> {
             return Ok(None);
         };
         let config = &self.plan.config;
+        if config.algorithm.profile().has_own_clock {
+            return Ok(None);
+        }
         let draw = failure_checks::draws(config);
         let lost = config.failures.lost_messages(round, overlay, draw);
         if lost.is_empty() {

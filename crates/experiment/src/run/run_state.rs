@@ -227,6 +227,10 @@ impl<'a> RunState<'a> {
             learner: &mut self.learner,
             overlay: graph.overlay.as_deref(),
             sent_over: graph.sent_over.as_deref(),
+            loss_probability: match method.profile().has_own_clock {
+                true => self.plan.config.failures.loss_probability(number),
+                false => 0.0,
+            },
             mixing: graph.mixing.as_ref(),
             alive: &graph.working,
             gone: &graph.gone,

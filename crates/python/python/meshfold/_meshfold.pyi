@@ -423,6 +423,12 @@ class Round:
     def network(self) -> Network | None:
         """How fast clients and links are, if the configuration has a `network`."""
     @property
+    def loss_probability(self) -> float:
+        """The probability with which a method with a clock of its own loses each message of the round, as `failures` have it.
+
+        It is 0 for other methods: what they see of the round is without the messages that are lost.
+        """
+    @property
     def learning_rates(self) -> NDArray[np.float32]:
         """The learning rate of each client's next local step, `[N]`; 0 for clients that do not take part.
 

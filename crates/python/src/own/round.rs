@@ -119,6 +119,9 @@ impl PyRound {
         if round.network.is_some() {
             uses.has_network.note();
         }
+        if round.loss_probability > 0.0 {
+            uses.loses.note();
+        }
         Self {
             settings: Arc::clone(settings),
             network: round.network.cloned(),
@@ -269,6 +272,13 @@ impl PyRound {
     fn network(&self) -> Option<PyNetwork> {
         self.uses.network.note();
         self.network.clone().map(PyNetwork)
+    }
+
+    #[doc = documented!("Round.loss_probability")]
+    #[getter]
+    fn loss_probability(&self, py: Python<'_>) -> PyResult<f64> {
+        self.uses.loss_probability.note();
+        self.with(py, |lent| Ok(lent.round.loss_probability))
     }
 
     #[doc = documented!("Round.settings")]

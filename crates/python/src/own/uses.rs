@@ -78,6 +78,10 @@ pub(super) struct Uses {
     pub(super) has_network: Use,
     /// `round.network`.
     pub(super) network: Use,
+    /// Not the method but its rounds: messages that it is to lose.
+    pub(super) loses: Use,
+    /// `round.loss_probability`.
+    pub(super) loss_probability: Use,
     /// `round.train` and `round.gradients` of other stacks than that of the models.
     pub(super) side_calls: SideCalls,
 }
@@ -104,6 +108,7 @@ impl Uses {
             self.tests(method),
             self.unseen(method),
             self.idle_network(method).filter(|_| has_own_clock),
+            self.nothing_lost(method),
         ];
         all.into_iter().flatten().collect()
     }
@@ -123,6 +128,16 @@ impl Uses {
         (self.has_network.is_noted() && !self.network.is_noted()).then(|| {
             format!(
                 "`network` has no effect: the method `{method}` simulates time itself, and never reads round.network; leave `network` out"
+            )
+        })
+    }
+
+    /// Messages that a method is to lose which does not ask how many.
+    fn nothing_lost(&self, method: &str) -> Option<String> {
+        (self.loses.is_noted() && !self.loss_probability.is_noted()).then(|| {
+            format!(
+                "no message was lost: the method `{method}` simulates time itself, and never reads round.loss_probability, by which it loses \
+                 messages"
             )
         })
     }

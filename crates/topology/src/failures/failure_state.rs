@@ -93,6 +93,15 @@ impl Failures {
         broken
     }
 
+    /// The probability that a message of a round, counted from 1, is lost.
+    #[must_use]
+    pub fn loss_probability(&self, round: usize) -> f64 {
+        let losses = self
+            .in_force(round)
+            .filter_map(|(_, failure)| failure.messages);
+        1.0 - losses.map(|loss| 1.0 - loss.probability).product::<f64>()
+    }
+
     /// The messages of one exchange over `overlay` that are lost in a round, counted from 1: as `(from, to)`, in the order of
     /// [`Overlay::arcs`]. `rng` is as for [`Failures::at`].
     pub fn lost_messages(
@@ -351,6 +360,13 @@ mod tests {
         assert!((2300..2700).contains(&more.len()), "{}", more.len());
         assert!(first.iter().all(|arc| more.contains(arc)));
         assert!(lost(&losing(r#"[{"messages": {"probability": 0}}]"#), 1).is_empty());
+        assert_eq!(
+            [6, 7].map(|round| some.loss_probability(round)),
+            [0.25, 0.0]
+        );
+        let both =
+            losing(r#"[{"messages": {"probability": 0.25}}, {"messages": {"probability": 0.5}}]"#);
+        assert_eq!(both.loss_probability(1), 0.625);
     }
 
     #[test]

@@ -345,6 +345,7 @@ impl MethodRun {
             learner: &mut self.learner,
             overlay: links.as_ref().map(|(overlay, _)| overlay),
             sent_over: sent_over.as_ref(),
+            loss_probability: 0.0,
             mixing: mixing.as_ref(),
             alive: &self.scene.alive(number),
             gone: &self.scene.gone(number),

@@ -112,6 +112,9 @@ class Window:
         self.versions = Versions(clients, method.kept)
         self.models = list(self.versions.models)
         self.mail: list[dict[int, Letter]] = [{} for _ in range(clients)]
+        self._lost = round.loss_probability
+        #: What decides which messages are lost, apart from all other draws.
+        self._losses = np.random.default_rng([round.seed, round.number, 1])
         self._sent: list[tuple[int, int]] = []
         self._bytes: list[int] = []
         #: The clients that send to a server, and those that it sends to, one for each message, which is that of a whole model.
@@ -146,8 +149,9 @@ class Window:
     def happens(
         self, time: int, client: int, kind: int, version: Version | None = None, *, sender: int = -1, age: int = 0, about: int = 0
     ) -> None:
-        """Something will happen at a client."""
-        heapq.heappush(self._heap, Event(time, client, self.method.numbered, kind, sender, age, about, version))
+        """Something will happen at a client, unless it is a message that is lost."""
+        if kind != ARRIVED or self._lost == 0 or self._losses.random() >= self._lost:
+            heapq.heappush(self._heap, Event(time, client, self.method.numbered, kind, sender, age, about, version))
         self.method.numbered += 1
 
     def begin_bout(self, time: int, client: int, version: Version | None = None, *, about: int = 0, bouts: int = 1) -> None:
@@ -258,7 +262,8 @@ class Asynchronous:
     take.
 
     Clients that take no part in a window stand still: what they were doing and the messages that are under way to them are lost, and they
-    begin anew in the next window in which they take part. Stragglers make fewer steps in the bouts that end in a window.
+    begin anew in the next window in which they take part. Stragglers make fewer steps in the bouts that end in a window. A message that is
+    lost was sent, and nothing comes of it; methods whose clients wait for an answer refuse it.
 
     Speeds are those of the section `network`, with links that are alike, `links: {fixed: ...}`; the keys `seconds_per_step`, `sigma`,
     `slowdown`, `latency` and `bandwidth` are for configurations without it.

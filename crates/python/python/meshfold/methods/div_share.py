@@ -41,6 +41,7 @@ class DivShare(Asynchronous, mf.Method):
             rounded up.
     """
 
+    may_lose_messages = True
     overlay = False
     fragment: float = 0.1
     receivers: int | None = None

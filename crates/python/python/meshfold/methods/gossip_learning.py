@@ -53,6 +53,7 @@ class GossipLearning(Asynchronous, mf.Method):
         c: C, from how many tokens on a client sends for certain.
     """
 
+    may_lose_messages = True
     mixes_by_weights = False
 
     variant: Literal["merge_update", "update", "update_merge"] = "merge_update"

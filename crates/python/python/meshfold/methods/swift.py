@@ -34,6 +34,8 @@ class Swift(Asynchronous, mf.Method):
         memory: whether a model of a neighbour counts again in later averages, until a newer one comes.
     """
 
+    may_lose_messages = True
+
     skips: int = 0
     memory: bool = True
 
