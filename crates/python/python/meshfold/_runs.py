@@ -251,7 +251,8 @@ class Runs(Sequence[Run]):
 
         Its columns are `run` (the id), the settings in which the runs differ by their dotted paths, those that several methods have by
         their last keys, too (`learning_rate`), `clients`, `parameters`, and the figures of `metrics.jsonl`, such as `round`,
-        `test_accuracy` (the mean over the models; `.min`, `.max` and `.std` beside it), `train_loss` and `bytes_total`. Counts are whole numbers, other figures are not. `descriptions` says what each means.
+        `test_accuracy` (the mean over the models; `.min`, `.max` and `.std` beside it), `train_loss` and `bytes_total`. Counts are whole
+        numbers, other figures are not. `descriptions` says what each means.
         """
         return self._recorded.metrics(self._places)
 
@@ -375,9 +376,9 @@ class Runs(Sequence[Run]):
             over: the setting whose values repeat a curve.
             only: draw only runs with these values: `{"topology": ["ring", "complete"]}`.
             summary: `median` in place of the mean over repeated runs.
-            band: `interval`, the 95 % interval of the mean, or the quartiles around a median; `sd` and `se`, the standard deviation of the runs and the standard
-                error of the mean; `quantiles`, 5 % and 95 % of the clients; `range`, their least and largest;
-                or None. Over a setting or the clients not `quantiles` or `range`.
+            band: `interval`, the 95 % interval of the mean, or the quartiles around a median; `sd` and `se`, the standard deviation of the
+                runs and the standard error of the mean, not around a median; `quantiles`, 5 % and 95 % of the clients; `range`, their
+                least and largest; or None. Over a setting or the clients not `quantiles` or `range`.
             log: the axes that are logarithmic, `x` and `y`.
             linear: the axes that are linear. Over a setting `x` is logarithmic otherwise if the largest value is 20 times the smallest or
                 more.
