@@ -34,7 +34,7 @@ pub(crate) fn expect_across(request: &Request) -> Result<(), TableError> {
 }
 
 impl Grid {
-    /// A row for each value of the other settings, with a mean for each value of the setting `across`.
+    /// A row for each value of the other settings, with a mean or median for each value of the setting `across`.
     pub(crate) fn across(table: &Table, across: &str) -> Self {
         let request = &table.request;
         let column = request.by.iter().position(|name| name == across);
@@ -63,7 +63,7 @@ impl Grid {
                 if row.is_some_and(|row| is_best_of(row, &rivals, &request.metric)) {
                     best.push(cells.len());
                 }
-                cells.push(row.map_or_else(|| ABSENT.to_owned(), |row| mean(row, table)));
+                cells.push(row.map_or_else(|| ABSENT.to_owned(), |row| cell(row, table)));
             }
             GridRow { cells, best }
         };
@@ -77,6 +77,7 @@ impl Grid {
             words,
             rows,
             notes,
+            summary: request.summary,
             rivals: "those of its column",
         }
     }
@@ -100,16 +101,16 @@ fn others(row: &Row, column: usize) -> Vec<String> {
     keys
 }
 
-fn mean(row: &Row, table: &Table) -> String {
-    let Outcome::Figure(estimate) = &row.outcome else {
+fn cell(row: &Row, table: &Table) -> String {
+    let Outcome::Figure(centre) = &row.outcome else {
         return ABSENT.to_owned();
     };
     let (digits, _) = digits(table);
-    let mut mean = digits.mean(estimate.as_ref(), table.request.spread);
+    let mut cell = digits.centre(centre.as_ref(), table.request.spread);
     if is_significant(row) {
-        mean.push(SIGNIFICANT);
+        cell.push(SIGNIFICANT);
     }
-    mean
+    cell
 }
 
 fn is_significant(row: &Row) -> bool {
@@ -140,15 +141,15 @@ fn significance(table: &Table) -> Option<String> {
     ))
 }
 
-/// How the means are written, and their unit if it is not that of the figure.
+/// How the means or medians are written, and their unit if it is not that of the figure.
 fn digits(table: &Table) -> (Digits, Option<&'static str>) {
-    Digits::of_means(&table.request.metric, table.means())
+    Digits::of_centres(&table.request.metric, table.centres())
 }
 
-/// What the cells are, and how many runs each is the mean of.
+/// What the cells are, and how many runs each is about.
 fn what(table: &Table) -> String {
     let n = table.rows.iter().map(|row| match &row.outcome {
-        Outcome::Figure(Some(estimate)) => estimate.n,
+        Outcome::Figure(Some(centre)) => centre.runs(),
         Outcome::Figure(None) | Outcome::Target(_) => 0,
     });
     let least = n.clone().filter(|n| *n > 0).min().unwrap_or(0);
@@ -159,7 +160,8 @@ fn what(table: &Table) -> String {
         (false, _) => format!("{least} to {most} runs"),
     };
     let metric = with_unit(table.wording.name(&table.request.metric), digits(table).1);
-    format!("{metric}: the mean of {runs} in each cell")
+    let summary = table.request.summary.name();
+    format!("{metric}: the {summary} of {runs} in each cell")
 }
 
 #[cfg(test)]

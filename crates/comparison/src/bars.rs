@@ -4,9 +4,11 @@ use meshfold_experiment::results::RecordedRun;
 use meshfold_figure::{
     Axis, Bar, Figure, Legend, Panel, Point, Size, Style, Swatch, Unit, columns,
 };
-use meshfold_statistics::{Estimate, Spread};
+use meshfold_statistics::Spread;
 
 use crate::at::At;
+use crate::centre::Centre;
+use crate::curves::expect_band;
 use crate::panels::{Panels, title};
 use crate::plot::{Plot, PlotError, PlotRequest, expect_within, page, repeats, vertical};
 use crate::request::Request;
@@ -21,7 +23,7 @@ const BAR: f64 = 0.9;
 const LEAST: f64 = 3.0;
 
 impl Plot {
-    /// Draws a bar for each setting that `request` tells apart: the mean over its runs where they are judged, with an error bar.
+    /// Draws a bar for each setting that `request` tells apart: the mean or the median over its runs where they are judged, with an error bar.
     pub(crate) fn of_bars(runs: &[RecordedRun], request: &PlotRequest) -> Result<Self, PlotError> {
         let table = Table::of(runs, table_request(request, request.place()?))?;
         let (by, wording) = (&request.curves.by, &table.wording);
@@ -33,13 +35,14 @@ impl Plot {
         let drawn: Vec<Vec<String>> = keys.iter().map(words).collect();
         let groups = Groups::of(&titles, &all, &drawn);
         let bars = table.rows.iter().enumerate();
-        let spread = spread(request.curves.band)?;
+        let spread = spread(request)?;
         let bars = bars.map(|(place, row)| groups.bar(place, &drawn[place], row, spread));
         let put = |panel: &mut Panel, bar: Option<Bar>| panel.bars.extend(bar);
         let mut notes: Vec<String> = groups.legend.iter().filter_map(repeats).collect();
         notes.extend(panels.note(request));
         if spread.is_some() {
             notes.extend(bare(&table, "bar"));
+            notes.extend(open(&table));
         }
         notes.extend(without_bar(&table));
         let size = page(request, panels.count())?;
@@ -74,6 +77,7 @@ pub(crate) fn table_request(request: &PlotRequest, at: At) -> Request {
         at,
         unfinished: request.unfinished,
         metric: curves.y.clone(),
+        summary: curves.summary,
         words: curves.words.clone(),
         ..Request::over_seeds()
     }
@@ -141,7 +145,7 @@ impl Groups {
         row: &Row,
         spread: Option<Spread>,
     ) -> Option<Bar> {
-        let Outcome::Figure(Some(estimate)) = row.outcome else {
+        let Outcome::Figure(Some(centre)) = row.outcome else {
             return None;
         };
         let first = values.first().cloned().unwrap_or_default();
@@ -154,16 +158,18 @@ impl Groups {
         Some(Bar {
             style: self.styles[place],
             width: BAR * share,
-            end: mean_at(middle, &estimate, spread),
+            end: centre_at(middle, &centre, spread)?,
         })
     }
 }
 
-/// The error bars that are asked for around means; absent if none are.
+/// The error bars that are asked for around means or medians; absent if none are.
 ///
 /// # Errors
-/// [`PlotError::Band`] for what the clients have.
-pub(crate) fn spread(band: Band) -> Result<Option<Spread>, PlotError> {
+/// [`PlotError::Band`] for what the clients have, and [`TableError::SpreadOfMedian`](crate::TableError::SpreadOfMedian).
+pub(crate) fn spread(request: &PlotRequest) -> Result<Option<Spread>, PlotError> {
+    let band = request.curves.band;
+    expect_band(request.curves.summary, band)?;
     match band {
         Band::Quantiles => Err(PlotError::Band { band: "quantiles" }),
         Band::Range => Err(PlotError::Band { band: "range" }),
@@ -171,16 +177,16 @@ pub(crate) fn spread(band: Band) -> Result<Option<Spread>, PlotError> {
     }
 }
 
-/// A mean at the place `x` of the horizontal axis, with such an error bar.
-pub(crate) fn mean_at(x: f64, estimate: &Estimate, spread: Option<Spread>) -> Point {
-    let y = estimate.mean;
-    let around = spread.and_then(|spread| estimate.around(spread));
-    Point {
+/// A mean or a median at the place `x` of the horizontal axis, with such an error bar. None if it is not known.
+pub(crate) fn centre_at(x: f64, centre: &Centre, spread: Option<Spread>) -> Option<Point> {
+    let y = centre.number()?;
+    let around = spread.and_then(|spread| centre.around(spread));
+    Some(Point {
         x,
         y,
         low: around.map_or(y, |around| around.low),
         high: around.map_or(y, |around| around.high),
-    }
+    })
 }
 
 /// Each of `values` once, in the order in which they are met.
@@ -196,17 +202,48 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 
 /// The rows without a figure, which have no bar: a missing bar looks like one of 0.
 fn without_bar(table: &Table) -> Option<String> {
+    let names = named(table, |row| number(row).is_none());
+    (!names.is_empty()).then(|| format!("there is no bar, as there is no figure, of {names}"))
+}
+
+/// The mean or the median of a row, if it is known.
+fn number(row: &Row) -> Option<f64> {
+    match row.outcome {
+        Outcome::Figure(centre) => centre?.number(),
+        Outcome::Target(_) => None,
+    }
+}
+
+/// Names the rows whose median lies among runs that never reach the target, which have no point, if there are any.
+pub(crate) fn beyond(table: &Table) -> Option<String> {
+    let is_beyond = |row: &&Row| {
+        let is_there = matches!(row.outcome, Outcome::Figure(Some(_)));
+        is_there && number(row).is_none()
+    };
+    let names = named(table, is_beyond);
+    (!names.is_empty()).then(|| {
+        format!("the median lies among runs that never reached the target, so there is no point: {names}")
+    })
+}
+
+/// The rows that are meant, in words.
+fn named(table: &Table, is_meant: impl Fn(&&Row) -> bool) -> String {
     let by = &table.request.by;
-    let lacking = table
-        .rows
-        .iter()
-        .filter(|row| matches!(row.outcome, Outcome::Figure(None)));
-    let names = lacking.map(|row| table.wording.values(by, &row.keys).join(", "));
-    let names: Vec<String> = names.collect();
+    let rows = table.rows.iter().filter(is_meant);
+    let names = rows.map(|row| table.wording.values(by, &row.keys).join(", "));
+    names.collect::<Vec<_>>().join("; ")
+}
+
+/// Names the rows whose error bars end where runs ended that never reach the target, if there are any.
+pub(crate) fn open(table: &Table) -> Option<String> {
+    let is_open = |row: &&Row| match row.outcome {
+        Outcome::Figure(Some(centre)) => number(row).is_some() && centre.is_open(),
+        Outcome::Figure(None) | Outcome::Target(_) => false,
+    };
+    let names = named(table, is_open);
     (!names.is_empty()).then(|| {
         format!(
-            "there is no bar, as there is no figure, of {}",
-            names.join("; ")
+            "the upper quartile lies among runs that never reached the target, and the error bar ends where they ended: {names}"
         )
     })
 }
@@ -214,7 +251,7 @@ fn without_bar(table: &Table) -> Option<String> {
 /// Says that bars, or whatever is `drawn` for the rows, have no error bars, if some have none.
 pub(crate) fn bare(table: &Table, drawn: &str) -> Option<String> {
     let is_bare = |row: &Row| match row.outcome {
-        Outcome::Figure(Some(estimate)) => estimate.interval.is_none(),
+        Outcome::Figure(Some(centre)) => centre.around(Spread::Interval).is_none(),
         Outcome::Figure(None) | Outcome::Target(_) => false,
     };
     let over = table.wording.name(&table.request.over);
@@ -225,6 +262,7 @@ pub(crate) fn bare(table: &Table, drawn: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::centre::Summary;
     use crate::cost_figure::CostFigure;
     use crate::judged::Judged;
 
@@ -271,6 +309,56 @@ mod tests {
         let table = Table::about(vec![run(0.1, 0.6), run(0.2, 0.4)], request).unwrap();
         let said = without_bar(&table).unwrap();
         assert_eq!(said, "there is no bar, as there is no figure, of 0.2");
+    }
+
+    #[test]
+    fn a_bar_of_a_median_ends_between_its_quartiles_and_is_absent_where_it_is_not_known() {
+        let run = |rate: f64, seed: usize, rounds: Option<f64>| {
+            let settings = format!("{{seed: {seed}, rate: {rate}}}");
+            let accuracy = |there: bool| if there { 0.6 } else { 0.4 };
+            let early = [
+                ("round", rounds.unwrap_or(50.0)),
+                ("test_accuracy", accuracy(rounds.is_some())),
+            ];
+            let late = [
+                ("round", 90.0),
+                ("test_accuracy", accuracy(rounds.is_some())),
+            ];
+            let mut run = Judged::finished(&settings, &[&early, &late]);
+            let cost = CostFigure::parse("rounds_to=0.5").unwrap();
+            cost.add("rounds_to=0.5", &mut run);
+            run
+        };
+        let runs = vec![
+            run(0.1, 1, Some(10.0)),
+            run(0.1, 2, Some(20.0)),
+            run(0.1, 3, None),
+            run(0.2, 1, Some(10.0)),
+            run(0.2, 2, None),
+        ];
+        let request = Request {
+            by: vec!["rate".to_owned()],
+            metric: "rounds_to=0.5".to_owned(),
+            summary: Summary::Median,
+            ..Request::over_seeds()
+        };
+        let table = Table::about(runs, request).unwrap();
+        let keys = [vec!["0.1".to_owned()], vec!["0.2".to_owned()]];
+        let groups = Groups::of(&["rate".to_owned()], &keys, &keys);
+        let bar = |place: usize| {
+            groups.bar(
+                place,
+                &keys[place],
+                &table.rows[place],
+                Some(Spread::Interval),
+            )
+        };
+        let end = bar(0).unwrap().end;
+        assert_eq!([end.low, end.y, end.high], [15.0, 20.0, 90.0]);
+        assert!(bar(1).is_none());
+        assert!(without_bar(&table).unwrap().ends_with("no figure, of 0.2"));
+        assert!(open(&table).unwrap().ends_with("where they ended: 0.1"));
+        assert!(beyond(&table).unwrap().ends_with("no point: 0.2"));
     }
 
     #[test]

@@ -1,43 +1,52 @@
 //! Which of several groups of runs counts as the best.
 
 use meshfold_experiment::results::more_is_better;
-use meshfold_statistics::Estimate;
 
 use crate::at::At;
+use crate::centre::{Centre, Summary};
 use crate::cost_figure::{CostFigure, OF};
 use crate::grouping::Group;
 use crate::name::Name;
 
-/// Of the groups with the same keys, the one with the best mean of `on`; the first if several are equally good.
-pub(crate) fn best_of<'a>(groups: &[Group<'a>], over: &Name, on: &str, at: &At) -> Vec<Group<'a>> {
+/// Of the groups with the same keys, the one with the best mean or median of `on`; the first if several are equally good.
+pub(crate) fn best_of<'a>(
+    groups: &[Group<'a>],
+    over: &Name,
+    on: &str,
+    at: &At,
+    summary: Summary,
+) -> Vec<Group<'a>> {
     let sign = if more_is_better(on) { 1.0 } else { -1.0 };
     let score = |group: &Group<'_>| {
-        let mean = group
-            .estimate(over, on, at)
-            .map(|estimate| sign * estimate.mean);
-        // A cost is known of those alone that reach the target. Otherwise the values with failed runs come last: those that did not fail
-        // say too much good of them.
-        let failed = group.runs.iter().filter(|run| run.failure.is_some());
-        let there = match CostFigure::parse(on) {
-            Some(_) => group.values(over, on, at).len() as f64,
-            None => -(failed.count() as f64) / group.runs.len() as f64,
-        };
+        let own = number(group.centre(over, on, at, summary), sign);
         // Where nobody reaches it, those count that come nearest.
-        let nearest = group.estimate(over, OF, at);
-        let nearest = nearest.map_or(f64::NEG_INFINITY, |estimate| estimate.mean);
-        [there, mean.unwrap_or(f64::NEG_INFINITY), nearest]
+        let nearest = number(group.centre(over, OF, at, summary), 1.0);
+        // The mean of a cost is known of those alone that reach the target, and their number goes first. Otherwise the values with failed
+        // runs come last: those that did not fail say too much good of them.
+        let there = || group.values(over, on, at).len() as f64;
+        let failed = group.runs.iter().filter(|run| run.failure.is_some());
+        match (CostFigure::parse(on), summary) {
+            (Some(_), Summary::Mean) => [there(), own, nearest],
+            (Some(_), Summary::Median) => [own, there(), nearest],
+            (None, _) => {
+                let failed = failed.count() as f64 / group.runs.len() as f64;
+                [-failed, own, nearest]
+            }
+        }
     };
     of_highest(groups, score)
 }
 
-/// Of the groups with the same keys, the one of which the largest share of runs reaches `target` of `metric`; of several, the one with
-/// the least mean of `cost` at the evaluations that reach it. If no run of any reaches it, the one with the best last mean of `metric`.
+/// Of the groups with the same keys, the one that reaches `target` of `metric` soonest: by means, the one of which the largest share of
+/// runs reaches it; of several, the one with the least mean of `cost` at the evaluations that reach it. By medians, the one with the least
+/// median of `cost`; of several, the one of which the largest share of runs reaches it. If no run of any reaches it, the one with the best
+/// last mean or median of `metric`.
 pub(crate) fn soonest<'a>(
     groups: &[Group<'a>],
     over: &Name,
-    cost: &str,
-    metric: &str,
+    [metric, cost]: [&str; 2],
     target: f64,
+    summary: Summary,
 ) -> Vec<Group<'a>> {
     let score = |group: &Group<'_>| {
         let there = group
@@ -46,13 +55,23 @@ pub(crate) fn soonest<'a>(
             .filter_map(|run| run.reaching(metric, target));
         let costs = there.filter_map(|figures| figures.get(cost).copied());
         let costs: Vec<f64> = costs.collect();
-        let mean = Estimate::of(&costs).map_or(f64::INFINITY, |estimate| estimate.mean);
+        let ends = group.ends(metric, target, cost);
+        let own = number(Centre::of_costs(&costs, &ends, summary), -1.0);
         let sign = if more_is_better(metric) { 1.0 } else { -1.0 };
-        let nearest = group.estimate(over, metric, &At::Last);
-        let nearest = nearest.map_or(f64::NEG_INFINITY, |estimate| sign * estimate.mean);
-        [costs.len() as f64 / group.runs.len() as f64, -mean, nearest]
+        let nearest = number(group.centre(over, metric, &At::Last, summary), sign);
+        let share = costs.len() as f64 / group.runs.len() as f64;
+        match summary {
+            Summary::Mean => [share, own, nearest],
+            Summary::Median => [own, share, nearest],
+        }
     };
     of_highest(groups, score)
+}
+
+/// The number of `centre` times `sign`; less than all others if there is none.
+fn number(centre: Option<Centre>, sign: f64) -> f64 {
+    let number = centre.and_then(|centre| centre.number());
+    number.map_or(f64::NEG_INFINITY, |number| sign * number)
 }
 
 /// Of the groups with the same keys, the one with the highest score; the first if several have it.
@@ -313,7 +332,7 @@ mod tests {
             let said = told(&best);
             assert!(said.contains("is named twice among the settings"), "{said}");
         }
-        assert!(told(&["rate", "momentum", "seed"]).starts_with("--best seed: rows are means"));
+        assert!(told(&["rate", "momentum", "seed"]).starts_with("--best seed: a row is the mean"));
         assert!(told(&["rate", ""]).starts_with("no setting is called ``"));
         assert!(told(&["rate"]).contains("mixes runs that differ in momentum"));
     }

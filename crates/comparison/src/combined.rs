@@ -15,7 +15,7 @@ use crate::error::TableError;
 use crate::fields::{Fields, differing};
 use crate::loss::Loss;
 use crate::overlay_figure::OverlayFigure;
-use crate::settings_columns::{SettingColumn, settings_columns};
+use crate::settings_columns::{SettingColumn, settings_columns, united_columns};
 
 /// A table over several runs, which is made run by run.
 pub struct CombinedTable<'a> {
@@ -92,12 +92,23 @@ impl<'a> CombinedTable<'a> {
 
     fn new(runs: &'a [RecordedRun], columns: Vec<Column>, content: Content) -> Self {
         let fields = Fields::of_all(runs.iter().map(|run| &run.settings));
-        let settings = settings_columns(&differing(&fields, &[]), &fields);
-        let id = Column::text("run", "Id of the run, the name of its folder.");
+        let differing = differing(&fields, &[]);
+        let mut settings = settings_columns(&differing, &fields);
+        let mut taken: Vec<Column> = settings
+            .iter()
+            .map(|setting| setting.column.clone())
+            .collect();
+        taken.extend(columns.iter().cloned());
+        taken.extend([id_column(), state_column()]);
+        settings.extend(united_columns(&differing, &fields, &taken));
         let of_runs = settings.iter().map(|setting| setting.column.clone());
         let of_runs = of_runs.chain([state_column()]);
         Self {
-            columns: [id].into_iter().chain(of_runs).chain(columns).collect(),
+            columns: [id_column()]
+                .into_iter()
+                .chain(of_runs)
+                .chain(columns)
+                .collect(),
             runs,
             settings,
             content,
@@ -138,6 +149,10 @@ impl<'a> CombinedTable<'a> {
         cells.extend(measured);
         Ok(cells)
     }
+}
+
+fn id_column() -> Column {
+    Column::text("run", "Id of the run, the name of its folder.")
 }
 
 /// How far `run` came.

@@ -140,7 +140,12 @@ mod tests {
                 let Outcome::Figure(Some(rounds)) = row.outcome else {
                     panic!("a figure")
                 };
-                (rounds.n, rounds.mean, row.also[0].unwrap().mean)
+                let bytes = row.also[0].unwrap();
+                (
+                    rounds.n(),
+                    rounds.number().unwrap(),
+                    bytes.number().unwrap(),
+                )
             })
             .collect();
         assert_eq!(means, [(2, 15.0, 15_000.0), (1, 10.0, 10_000.0)]);
@@ -197,7 +202,7 @@ mod tests {
         let Outcome::Figure(Some(rounds)) = by_figure.rows[0].outcome else {
             panic!("a figure")
         };
-        assert_eq!((rounds.n, rounds.mean), (3, 40.0 / 3.0));
+        assert_eq!((rounds.n(), rounds.number()), (3, Some(40.0 / 3.0)));
         assert_eq!(
             by_figure.notes,
             [
@@ -210,7 +215,7 @@ mod tests {
             panic!("a target")
         };
         assert_eq!((reaching.runs, reaching.reached), (5, 3));
-        assert_eq!(reaching.rounds.unwrap().mean, rounds.mean);
+        assert_eq!(reaching.rounds.unwrap().number(), rounds.number());
         assert_eq!(at_target.notes[2], missed.replace("{}", "target=0.8"));
     }
 

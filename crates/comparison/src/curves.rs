@@ -1,13 +1,14 @@
-//! Curves over the progress of runs: the mean over repeated runs, with a band.
+//! Curves over the progress of runs: the mean or the median over repeated runs, with a band.
 
 use meshfold_experiment::results::{Figures, Progress, RecordedRun};
-use meshfold_statistics::Estimate;
+use meshfold_statistics::Spread;
 
 use crate::ages::ages;
 use crate::at::At;
+use crate::centre::{Centre, Summary};
 use crate::choosing::best_of;
 use crate::cost_figure::CostFigure;
-use crate::deciding::{choice, deciding, taken};
+use crate::deciding::{Way, choice, deciding, taken};
 use crate::error::TableError;
 use crate::fields::Fields;
 use crate::grouping::{Group, Names, Shown};
@@ -26,7 +27,7 @@ use crate::setting_axis::numbers;
 pub struct CurveRequest {
     /// The settings that tell the curves apart.
     pub by: Vec<String>,
-    /// The setting over whose values a curve is the mean, such as the seed.
+    /// The setting over whose values a curve is the mean or the median, such as the seed.
     pub over: String,
     /// Runs are left out unless each of these settings has one of its values.
     pub only: Vec<Only>,
@@ -38,7 +39,9 @@ pub struct CurveRequest {
     pub x: Horizontal,
     /// The figure of the vertical axis.
     pub y: String,
-    /// What is drawn around the mean.
+    /// Whether a curve is the mean of its runs or their median.
+    pub summary: Summary,
+    /// What is drawn around it: around a median [`Band::Interval`] are the quartiles.
     pub band: Band,
     /// The words that stand for settings, values and figures.
     pub words: Vec<Naming>,
@@ -64,7 +67,7 @@ pub struct Curves {
 pub struct MeanCurve {
     /// The values of the settings in `by`.
     pub keys: Vec<String>,
-    /// How many runs it is the mean of.
+    /// How many runs it is the mean or the median of.
     pub runs: usize,
     /// Ascending by `x`.
     pub points: Vec<CurvePoint>,
@@ -75,11 +78,11 @@ pub struct MeanCurve {
 pub struct CurvePoint {
     /// The progress of the runs.
     pub x: f64,
-    /// The mean of their figures.
-    pub mean: f64,
-    /// The lower end of the band; the mean where there is none.
+    /// The mean or the median of their figures.
+    pub y: f64,
+    /// The lower end of the band; `y` where there is none.
     pub low: f64,
-    /// The upper end of the band; the mean where there is none.
+    /// The upper end of the band; `y` where there is none.
     pub high: f64,
 }
 
@@ -119,6 +122,7 @@ impl Curves {
                 written: request.y.clone(),
             });
         }
+        expect_band(request.summary, request.band)?;
         expect_figure(&request.y, judged)?;
         expect_quantiles(request, judged)?;
         expect_progress(&request.x, judged)?;
@@ -132,13 +136,14 @@ impl Curves {
         for group in &mut candidates {
             group.call(&wording, &names);
         }
-        let groups = best_of(&candidates, &names.over, on, &At::Last);
+        let groups = best_of(&candidates, &names.over, on, &At::Last, request.summary);
         request.x.expect_to_advance(&groups, &names.over)?;
         let mut notes = best(&groups, on, request, &wording);
         let choice = Choice {
             best: &request.best,
             by: &request.by,
             at: &At::Last,
+            summary: request.summary,
         };
         notes.extend(edges(
             &candidates,
@@ -234,10 +239,14 @@ fn best(groups: &[Group<'_>], on: &str, request: &CurveRequest, wording: &Wordin
     if best.is_empty() {
         return Vec::new();
     }
+    let way = Way {
+        best,
+        summary: request.summary,
+    };
     let rows = groups.iter();
     let rows = rows.map(|group| (group.keys.as_slice(), group.chosen.as_slice()));
     vec![
-        choice(best, over, on, [&request.y].into_iter(), wording),
+        choice(&way, over, on, [&request.y].into_iter(), wording),
         taken(best, &request.by, rows, wording),
     ]
 }
@@ -296,7 +305,7 @@ fn curve(group: &Group<'_>, request: &CurveRequest) -> MeanCurve {
     let places = Series::common_places(&measured);
     let point = |x: f64| {
         let samples = measured.iter().filter_map(|series| series.at(x));
-        point(x, &samples.collect::<Vec<_>>(), request.band)
+        point(x, &samples.collect::<Vec<_>>(), request)
     };
     MeanCurve {
         keys: group.keys.clone(),
@@ -305,28 +314,94 @@ fn curve(group: &Group<'_>, request: &CurveRequest) -> MeanCurve {
     }
 }
 
-/// The mean of `samples`, and the band around it.
-fn point(x: f64, samples: &[Sample], band: Band) -> Option<CurvePoint> {
-    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-    let estimate = Estimate::of(&values)?;
-    let mean = estimate.mean;
-    let count = samples.len() as f64;
-    let around = band.spread().and_then(|spread| estimate.around(spread));
-    let (low, high) = match band {
+/// The mean or the median of `samples`, and the band around it.
+fn point(x: f64, samples: &[Sample], request: &CurveRequest) -> Option<CurvePoint> {
+    let of = |part: fn(&Sample) -> f64| {
+        let values: Vec<f64> = samples.iter().map(part).collect();
+        Centre::of(&values, request.summary)
+    };
+    let number = |part| of(part)?.number();
+    let centre = of(|sample| sample.value)?;
+    let y = centre.number()?;
+    let around = request.band.spread();
+    let around = around.and_then(|spread| centre.around(spread));
+    let (low, high) = match request.band {
         Band::Interval | Band::Deviation | Band::Error | Band::None => {
-            around.map_or((mean, mean), |around| (around.low, around.high))
+            around.map_or((y, y), |around| (around.low, around.high))
         }
-        Band::Quantiles => (
-            samples.iter().map(|sample| sample.low).sum::<f64>() / count,
-            samples.iter().map(|sample| sample.high).sum::<f64>() / count,
-        ),
+        Band::Quantiles => (number(|sample| sample.low)?, number(|sample| sample.high)?),
         Band::Range => (
-            samples.iter().map(|sample| sample.low).fold(mean, f64::min),
-            samples
-                .iter()
-                .map(|sample| sample.high)
-                .fold(mean, f64::max),
+            samples.iter().map(|sample| sample.low).fold(y, f64::min),
+            samples.iter().map(|sample| sample.high).fold(y, f64::max),
         ),
     };
-    Some(CurvePoint { x, mean, low, high })
+    Some(CurvePoint { x, y, low, high })
+}
+
+/// Requires that what is drawn around medians does not lie around means.
+///
+/// # Errors
+/// [`TableError::SpreadOfMedian`].
+pub(crate) fn expect_band(summary: Summary, band: Band) -> Result<(), TableError> {
+    match (summary, band.spread()) {
+        (Summary::Median, Some(spread @ (Spread::Deviation | Spread::Error))) => {
+            Err(TableError::spread_of_median("--band", spread))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(summary: Summary, band: Band) -> CurveRequest {
+        CurveRequest {
+            by: Vec::new(),
+            over: "seed".to_owned(),
+            only: Vec::new(),
+            best: Vec::new(),
+            on: None,
+            x: Horizontal::Progress(Progress::Rounds),
+            y: "test_accuracy".to_owned(),
+            summary,
+            band,
+            words: Vec::new(),
+        }
+    }
+
+    fn place(summary: Summary, band: Band) -> [f64; 3] {
+        let sample = |value: f64| Sample {
+            value,
+            low: value - 1.0,
+            high: value + 2.0,
+        };
+        let samples = [7.0, 1.0, 4.0, 2.0].map(sample);
+        let found = point(3.0, &samples, &request(summary, band)).unwrap();
+        assert_eq!(found.x, 3.0);
+        [found.low, found.y, found.high]
+    }
+
+    /// `numpy.quantile([7, 1, 4, 2], [.25, .5, .75])`.
+    #[test]
+    fn a_curve_of_medians_lies_between_the_quartiles() {
+        let median = |band| place(Summary::Median, band);
+        assert_eq!(median(Band::Interval), [1.75, 3.0, 4.75]);
+        assert_eq!(median(Band::Quantiles), [2.0, 3.0, 5.0]);
+        assert_eq!(median(Band::Range), [0.0, 3.0, 9.0]);
+        assert_eq!(median(Band::None), [3.0; 3]);
+        assert_eq!(place(Summary::Mean, Band::Quantiles), [2.5, 3.5, 5.5]);
+    }
+
+    #[test]
+    fn bands_of_means_do_not_lie_around_medians() {
+        for (band, name) in [(Band::Deviation, "sd"), (Band::Error, "se")] {
+            let said = expect_band(Summary::Median, band).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("--band {name} lies around a mean")));
+            assert!(expect_band(Summary::Mean, band).is_ok());
+        }
+        for band in [Band::Interval, Band::Quantiles, Band::Range, Band::None] {
+            assert!(expect_band(Summary::Median, band).is_ok());
+        }
+    }
 }

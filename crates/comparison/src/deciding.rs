@@ -2,6 +2,7 @@
 
 use meshfold_experiment::results::{FigureKind, Progress};
 
+use crate::centre::Summary;
 use crate::client_figure::ClientFigure;
 use crate::cost_figure::{CostFigure, OF};
 use crate::error::TableError;
@@ -97,12 +98,13 @@ pub(crate) fn by_number<'a>(best: &[String], of_one: &'a str, of_several: &'a st
 
 /// How the best values of the settings `best` were chosen by the figure `on`, where the figures `shown` are.
 pub(crate) fn choice<'a>(
-    best: &[String],
+    way: &Way<'_>,
     over: &str,
     on: &str,
     shown: impl Iterator<Item = &'a String>,
     wording: &Wording,
 ) -> String {
+    let best = way.best;
     let over = wording.name(over);
     let cost = CostFigure::parse(on);
     let figure = match (wording.asked_for(on), cost) {
@@ -123,24 +125,41 @@ pub(crate) fn choice<'a>(
     match cost {
         Some(cost) => {
             let goal = format!("a test accuracy of {}", cost.target);
-            format!("{}{caution}", most_there(best, &goal, on, wording))
+            format!("{}{caution}", way.soonest(&goal, on, wording))
         }
         None => format!(
-            "{} {} with the best mean of {on} over {over}{caution}",
+            "{} {} with the best {} of {on} over {over}{caution}",
             listed(best, wording),
-            by_number(best, "is the value", "are the values")
+            by_number(best, "is the value", "are the values"),
+            way.summary.name()
         ),
     }
 }
 
-/// That of the settings `best` those values count with which most runs reach the `goal`, and then the least of the figure `on`.
-fn most_there(best: &[String], goal: &str, on: &str, wording: &Wording) -> String {
-    format!(
-        "{} {} with which most runs reach {goal}; of several, {} with the least mean of {on}",
-        listed(best, wording),
-        by_number(best, "is the value", "are the values"),
-        by_number(best, "the one", "those")
-    )
+/// Settings whose best values are chosen, and by what of the runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'a> {
+    pub(crate) best: &'a [String],
+    pub(crate) summary: Summary,
+}
+
+impl Way<'_> {
+    /// That those values count with which most runs reach the `goal`, and then the least mean of the figure `on`; or the other way round,
+    /// where a median is that of all runs.
+    fn soonest(&self, goal: &str, on: &str, wording: &Wording) -> String {
+        let best = self.best;
+        let settings = listed(best, wording);
+        let are_values = by_number(best, "is the value", "are the values");
+        let those = by_number(best, "the one", "those");
+        match self.summary {
+            Summary::Mean => format!(
+                "{settings} {are_values} with which most runs reach {goal}; of several, {those} with the least mean of {on}"
+            ),
+            Summary::Median => format!(
+                "{settings} {are_values} with the least median of {on}; of several, {those} with which most runs reach {goal}"
+            ),
+        }
+    }
 }
 
 /// A reader must know that the same `examples` have chosen settings, by the `figure`, and measure them.
@@ -155,12 +174,13 @@ fn caution(best: &[String], figure: &str, examples: &str) -> String {
 
 /// How the best values of the settings `best` were chosen by `on` where what it takes until `metric` reaches `target` is shown.
 pub(crate) fn soonest_choice(
-    best: &[String],
+    way: &Way<'_>,
     metric: &str,
     on: &str,
     target: f64,
     wording: &Wording,
 ) -> String {
+    let best = way.best;
     let [reaching, cost] = until(on, metric);
     let both = |is_of: fn(&str) -> bool| is_of(metric) && is_of(reaching);
     let examples = match (both(is_of_test_examples), both(is_of_local_tests)) {
@@ -174,8 +194,11 @@ pub(crate) fn soonest_choice(
         true => target.to_string(),
         false => format!("a {} of {target}", wording.name(reaching)),
     };
-    let there = most_there(best, &goal, wording.name(cost), wording);
-    format!("{there} until then{caution}")
+    let until = match way.summary {
+        Summary::Mean => format!("{} until then", wording.name(cost)),
+        Summary::Median => format!("{} until {goal}", wording.name(cost)),
+    };
+    format!("{}{caution}", way.soonest(&goal, &until, wording))
 }
 
 /// The best values of the settings `best` for each of `rows`, which have values of the settings `by` and, last, those.

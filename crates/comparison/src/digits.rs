@@ -2,8 +2,9 @@
 
 use meshfold_experiment::results::FigureKind;
 use meshfold_figure::bytes_unit;
-use meshfold_statistics::{Estimate, Spread};
+use meshfold_statistics::{Estimate, Quantile, Quartiles, Spread};
 
+use crate::centre::Centre;
 use crate::fields::ABSENT;
 
 /// The share of a mean below which its interval is rounding.
@@ -34,18 +35,43 @@ impl Digits {
         }
     }
 
-    /// Those of the figure called `metric` with such `means`, and the unit that they are of if it is not the figure's own: bytes are in the unit
+    /// Those of the figure called `metric` with such means or medians, and the unit that they are of if it is not the figure's own: bytes are in the unit
     /// that suits the largest of them.
-    pub(crate) fn of_means<'a>(
+    pub(crate) fn of_centres<'a>(
         metric: &str,
-        means: impl Iterator<Item = &'a Estimate>,
+        centres: impl Iterator<Item = &'a Centre>,
     ) -> (Self, Option<&'static str>) {
         if FigureKind::of(metric) != FigureKind::Bytes {
             return (Self::of(metric), None);
         }
-        let largest = means.map(|mean| mean.mean).fold(0.0, f64::max);
+        let largest = centres.map(Centre::size).fold(0.0, f64::max);
         let (divisor, unit) = bytes_unit(largest);
         (Self::Divided(divisor), Some(unit))
+    }
+
+    /// `88.80 ± 1.20 %`, with what `spread` says, or `88.80 [87.50, 89.10] %`; for a single number this alone.
+    pub(crate) fn centre(self, centre: Option<&Centre>, spread: Spread) -> String {
+        match centre {
+            None => ABSENT.to_owned(),
+            Some(Centre::Mean(estimate)) => self.mean(Some(estimate), spread),
+            Some(Centre::Median(quartiles)) => self.median(quartiles),
+        }
+    }
+
+    /// `88.80 [87.50, 89.10] %`, with `> 100.0` for a quantile of which only this is known; the median alone where the quartiles would say
+    /// the same.
+    fn median(self, quartiles: &Quartiles) -> String {
+        let number = |quantile: Quantile| match quantile {
+            Quantile::Number(value) => self.number(value),
+            Quantile::Over(value) => format!("> {}", self.number(value)),
+        };
+        let median = number(quartiles.median);
+        let is_alone = quartiles.all == 1 || quartiles.low.number().is_none();
+        let around = match is_alone {
+            true => String::new(),
+            false => format!(" [{}, {}]", number(quartiles.low), number(quartiles.high)),
+        };
+        format!("{median}{around}{}", self.unit())
     }
 
     /// `88.80 ± 1.20 %`, with what `spread` says; for a single number the mean alone.

@@ -2,6 +2,7 @@
 
 use meshfold_data::nearest;
 use meshfold_experiment::results::{Progress, ResultsError};
+use meshfold_statistics::Spread;
 
 use crate::at::At;
 use crate::grouping::Shown;
@@ -193,7 +194,7 @@ pub enum TableError {
     },
     /// The best value is asked for of the setting that repeats the rows.
     #[error(
-        "--best {written}: rows are means over {written}, of which none is the best; name another setting in --best or --over"
+        "--best {written}: a row is the mean or the median over {written}, of which no value is the best; name another setting in --best or --over"
     )]
     BestOfRepetitions {
         /// The setting.
@@ -310,8 +311,25 @@ pub enum TableError {
         most: usize,
     },
     /// Means are to stand side by side, and what it took to reach a target has several columns.
-    #[error("--across sets means side by side: leave out --at target=, or --across")]
+    #[error(
+        "--across sets one number of each row side by side: leave out --at target=, or --across; --metric rounds_to= goes with it"
+    )]
     AcrossTarget,
+    /// Medians are to be compared.
+    #[error(
+        "--compare compares means, by a paired t test: it does not go with --summary median. Leave out one of them"
+    )]
+    ComparedMedians,
+    /// What is asked for around medians lies around means.
+    #[error(
+        "{option} {spread} lies around a mean: a median has its quartiles, so leave it out, or leave out --summary median"
+    )]
+    SpreadOfMedian {
+        /// The option.
+        option: &'static str,
+        /// What was asked for.
+        spread: &'static str,
+    },
     /// No row has the value to compare with.
     #[error(
         "--compare {field}={value}: found no such row; {field} is one of {}",
@@ -345,8 +363,22 @@ pub enum TableError {
     #[error("there are no runs to compare")]
     NoRuns,
     /// No run has all the values that were asked for.
-    #[error("no run is left: none has all the values of --only")]
-    NothingLeft,
+    #[error(
+        "--only {field}={}: no run is left; in the runs with {}, {field} is one of {}",
+        values.join(","),
+        before.join(" and "),
+        list(known)
+    )]
+    NothingLeft {
+        /// The setting after which none is left.
+        field: String,
+        /// The values of it that were asked for.
+        values: Vec<String>,
+        /// What was asked for before, each a setting and its values.
+        before: Vec<String>,
+        /// The values of the setting in the runs that have these.
+        known: Vec<String>,
+    },
     /// A figure that is not recorded for each client.
     #[error(
         "`{written}` is not known of each client; what is: {}; `evaluate: {{clients: [own, labels]}}` records more",
@@ -381,6 +413,18 @@ pub enum TableError {
     /// The records of a run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
+}
+
+impl TableError {
+    /// That `option` asks for this `spread` around a median.
+    pub(crate) fn spread_of_median(option: &'static str, spread: Spread) -> Self {
+        let spread = match spread {
+            Spread::Interval => "interval",
+            Spread::Deviation => "sd",
+            Spread::Error => "se",
+        };
+        Self::SpreadOfMedian { option, spread }
+    }
 }
 
 /// ` (did you mean `seed`?)`: the name in `known`, or the end of one, that `written` comes closest to, if it is close.

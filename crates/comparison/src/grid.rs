@@ -2,11 +2,13 @@
 
 use meshfold_experiment::results::more_is_better;
 use meshfold_figure::bytes_unit;
-use meshfold_statistics::{Estimate, Spread};
+use meshfold_statistics::Spread;
 
+use crate::centre::{Centre, Summary};
 use crate::cost_figure::CostFigure;
 use crate::digits::Digits;
 use crate::fields::ABSENT;
+use crate::request::Request;
 use crate::several::with_unit;
 use crate::table::{Outcome, Reaching, Row, Table};
 
@@ -21,7 +23,9 @@ pub struct Grid {
     pub rows: Vec<GridRow>,
     /// What stands below the table.
     pub notes: Vec<String>,
-    /// Among which means those in [`GridRow::best`] are the best.
+    /// Whether figures are means or medians.
+    pub summary: Summary,
+    /// Among which of them those in [`GridRow::best`] are the best.
     pub rivals: &'static str,
 }
 
@@ -30,12 +34,12 @@ pub struct Grid {
 pub struct GridRow {
     /// One for each column.
     pub cells: Vec<String>,
-    /// The places of the cells whose mean is the best among its rivals.
+    /// The places of the cells whose mean or median is the best among its rivals.
     pub best: Vec<usize>,
 }
 
 impl Grid {
-    /// The table as people read it: accuracies in per cent, `mean ± half of the 95 % interval`.
+    /// The table as people read it: accuracies in per cent, `mean ± half of the 95 % interval` or `median [lower quartile, upper quartile]`.
     pub fn of(table: &Table) -> Self {
         match &table.request.across {
             Some(across) => Self::across(table, across),
@@ -50,12 +54,12 @@ impl Grid {
         let mut titles = table.setting_titles();
         let words = titles.len();
         let costs = Costs::of(table);
-        let (digits, unit) = Digits::of_means(&request.metric, table.means());
+        let (digits, unit) = Digits::of_centres(&request.metric, table.centres());
         titles.extend(match &costs {
             Some(costs) => costs.titles(),
             None => {
                 let metric = with_unit(wording.name(&request.metric), unit);
-                let sd = (request.spread == Spread::Interval).then(|| "sd".to_owned());
+                let sd = has_sd(request).then(|| "sd".to_owned());
                 ["n".to_owned(), metric].into_iter().chain(sd).collect()
             }
         });
@@ -86,6 +90,7 @@ impl Grid {
             words,
             notes: notes(table, &rows),
             rows,
+            summary: request.summary,
             rivals: match with_comparison {
                 true => "rows that are compared with the same row",
                 false => "rows that differ in the last setting only",
@@ -111,7 +116,7 @@ impl Costs {
         });
         let reaching: Vec<&Reaching> = reaching.collect();
         let bytes = reaching.iter().filter_map(|reaching| reaching.bytes);
-        let largest = bytes.map(|bytes| bytes.mean).fold(0.0, f64::max);
+        let largest = bytes.map(|bytes| bytes.size()).fold(0.0, f64::max);
         (!reaching.is_empty()).then(|| Self {
             bytes: bytes_unit(largest),
             with_seconds: reaching.iter().any(|reaching| reaching.seconds.is_some()),
@@ -130,11 +135,11 @@ impl Costs {
         let bytes = Digits::Divided(self.bytes.0);
         let mut cells = vec![
             format!("{} of {}", reaching.reached, reaching.runs),
-            Digits::Tenths.mean(reaching.rounds.as_ref(), spread),
-            bytes.mean(reaching.bytes.as_ref(), spread),
+            Digits::Tenths.centre(reaching.rounds.as_ref(), spread),
+            bytes.centre(reaching.bytes.as_ref(), spread),
         ];
         if self.with_seconds {
-            cells.push(Digits::Four.mean(reaching.seconds.as_ref(), spread));
+            cells.push(Digits::Four.centre(reaching.seconds.as_ref(), spread));
         }
         cells
     }
@@ -146,16 +151,19 @@ pub(crate) fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
     let over = wording.name(&table.request.over);
     let mut notes = table.notes.clone();
     let mut cells = rows.iter().flat_map(|row| &row.cells);
-    if cells.any(|cell| cell.contains('±')) {
-        let what = match table.request.spread {
+    let request = &table.request;
+    if request.summary == Summary::Median {
+        notes.extend(of_medians(table, over));
+    } else if cells.any(|cell| cell.contains('±')) {
+        let what = match request.spread {
             Spread::Interval => "half of the 95 % interval of the mean (Student's t)",
             Spread::Deviation => "the standard deviation (of a sample: n - 1)",
             Spread::Error => "the standard error of the mean (standard deviation / √n)",
         };
         notes.push(format!("± is {what} over {over}"));
     }
-    let compare = table.request.compare.as_ref();
-    if let Some((field, value)) = compare.filter(|_| table.request.across.is_none()) {
+    let compare = request.compare.as_ref();
+    if let Some((field, value)) = compare.filter(|_| request.across.is_none()) {
         let p = match comparisons(table) {
             0 | 1 => {
                 "p: paired t test, two-sided, not corrected for several comparisons".to_owned()
@@ -171,6 +179,27 @@ pub(crate) fn notes(table: &Table, rows: &[GridRow]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What the numbers of a table of medians over the setting `over` are.
+fn of_medians(table: &Table, over: &str) -> Vec<String> {
+    let centres = table.rows.iter().flat_map(|row| {
+        let first = match row.outcome {
+            Outcome::Figure(centre) => [centre, None, None],
+            Outcome::Target(reaching) => [reaching.rounds, reaching.bytes, reaching.seconds],
+        };
+        first.into_iter().chain(row.also.iter().copied()).flatten()
+    });
+    let (mut is_several, mut is_open) = (false, false);
+    for centre in centres {
+        is_several |= centre.runs() > 1;
+        is_open |= centre.is_open();
+    }
+    let what = is_several.then(|| format!("median [lower quartile, upper quartile] over {over}"));
+    let open = is_open.then(|| {
+        "a number after > is what runs went through that never reached the target: the median or the quartile is larger".to_owned()
+    });
+    what.into_iter().chain(open).collect()
 }
 
 /// How many rows have a p-value.
@@ -193,17 +222,33 @@ fn cells(row: &Row, table: &Table, costs: Option<&Costs>, digits: Digits) -> Vec
     match (&row.outcome, costs) {
         (Outcome::Target(reaching), Some(costs)) => cells.extend(costs.cells(reaching, spread)),
         (Outcome::Target(_), None) => {}
-        (Outcome::Figure(estimate), _) => {
-            let n = estimate.map_or(0, |estimate| estimate.n);
-            let sd = estimate.and_then(|estimate| estimate.sd);
-            cells.push(n.to_string());
-            cells.push(digits.mean(estimate.as_ref(), spread));
-            if spread == Spread::Interval {
+        (Outcome::Figure(centre), _) => {
+            cells.push(count(centre.as_ref()));
+            cells.push(digits.centre(centre.as_ref(), spread));
+            if has_sd(&table.request) {
+                let sd = match centre {
+                    Some(Centre::Mean(estimate)) => estimate.sd,
+                    Some(Centre::Median(_)) | None => None,
+                };
                 cells.push(sd.map_or_else(dash, |sd| digits.figure(sd)));
             }
         }
     }
     cells
+}
+
+/// Whether a column has the standard deviations.
+fn has_sd(request: &Request) -> bool {
+    request.summary == Summary::Mean && request.spread == Spread::Interval
+}
+
+/// How many runs have the figure: `3`, or `2 of 3` where it is the median of all three.
+pub(crate) fn count(centre: Option<&Centre>) -> String {
+    match centre.map(|centre| (centre.n(), centre.runs())) {
+        None => "0".to_owned(),
+        Some((n, runs)) if n == runs => n.to_string(),
+        Some((n, runs)) => format!("{n} of {runs}"),
+    }
 }
 
 fn comparison(row: &Row, digits: Digits, spread: Spread) -> [String; 3] {
@@ -242,29 +287,28 @@ fn is_best(row: &Row, table: &Table) -> bool {
 
 /// Whether no mean of `metric` of the `rivals`, of which `row` is one, is better than that of `row`. Nothing is the best by itself.
 pub(crate) fn is_best_of(row: &Row, rivals: &[&Row], metric: &str) -> bool {
-    let estimate = |row: &Row| match row.outcome {
-        Outcome::Figure(estimate) => estimate,
+    let centre = |row: &Row| match row.outcome {
+        Outcome::Figure(centre) => centre,
         Outcome::Target(_) => None,
     };
-    let others = rivals.iter().map(|other| estimate(other));
-    is_best_estimate(metric, estimate(row), &others.collect::<Vec<_>>())
+    let others = rivals.iter().map(|other| centre(other));
+    is_best_centre(metric, centre(row), &others.collect::<Vec<_>>())
 }
 
-/// Whether none of the `rivals`, of which `own` is one, is a better estimate of `metric`. Of what it takes to reach a target, more runs
-/// that reach it are better than less of it, so that one which alone has an estimate is the best.
-pub(crate) fn is_best_estimate(
-    metric: &str,
-    own: Option<Estimate>,
-    rivals: &[Option<Estimate>],
-) -> bool {
+/// Whether none of the `rivals`, of which `own` is one, is a better mean or median of `metric`. Of means of what it takes to reach a target,
+/// more runs that reach it are better than less of it. One that alone is known is then the best.
+pub(crate) fn is_best_centre(metric: &str, own: Option<Centre>, rivals: &[Option<Centre>]) -> bool {
     let sign = if more_is_better(metric) { 1.0 } else { -1.0 };
     let counts = CostFigure::parse(metric).is_some();
-    let rank = |estimate: &Estimate| {
-        let there = if counts { estimate.n } else { 0 };
-        (there, sign * estimate.mean)
+    let rank = |centre: &Centre| {
+        let there = match centre {
+            Centre::Mean(estimate) if counts => estimate.n,
+            Centre::Mean(_) | Centre::Median(_) => 0,
+        };
+        Some((there, sign * centre.number()?))
     };
-    let known = || rivals.iter().flatten();
-    let is_best = |own: Estimate| known().all(|other| rank(&own) >= rank(other));
+    let known = || rivals.iter().flatten().filter_map(rank);
+    let is_best = |own: Centre| rank(&own).is_some_and(|own| known().all(|other| own >= other));
     let compared = if counts {
         rivals.len()
     } else {
@@ -277,7 +321,6 @@ pub(crate) fn is_best_estimate(
 mod tests {
     use super::*;
     use crate::judged::Judged;
-    use crate::request::Request;
 
     fn rows_of(settings: &[(&str, f64)], request: Request) -> Grid {
         let run = |(settings, accuracy): &(&str, f64)| {

@@ -1,8 +1,8 @@
 //! Runs that repeat each other under other seeds, taken together.
 
-use meshfold_statistics::Estimate;
-
 use crate::at::At;
+use crate::centre::{Centre, Summary};
+use crate::cost_figure::{CostFigure, OF};
 use crate::difference::short;
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
@@ -160,9 +160,34 @@ impl<'a> Group<'a> {
         self.runs.iter().filter_map(pair).collect()
     }
 
-    pub(crate) fn estimate(&self, over: &Name, metric: &str, at: &At) -> Option<Estimate> {
+    /// The mean or the median of the figure over the runs.
+    pub(crate) fn centre(
+        &self,
+        over: &Name,
+        metric: &str,
+        at: &At,
+        summary: Summary,
+    ) -> Option<Centre> {
         let values = self.values(over, metric, at);
         let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
-        Estimate::of(&values)
+        let cost = CostFigure::parse(metric);
+        let ends = cost.map(|cost| self.ends(OF, cost.target, cost.way.figure()));
+        Centre::of_costs(&values, &ends.unwrap_or_default(), summary)
+    }
+
+    /// How far each run went, by the figure called `cost`, which never reaches `target` of `metric`, as far as that is known. Nothing if no
+    /// run has measured the cost.
+    pub(crate) fn ends(&self, metric: &str, target: f64, cost: &str) -> Vec<f64> {
+        if !self.runs.iter().any(|run| run.measured(cost)) {
+            return Vec::new();
+        }
+        let never = |run: &&&Judged| {
+            run.knows_reaching(metric, target) && run.reaching(metric, target).is_none()
+        };
+        let end = |run: &&Judged| match run.figures.last() {
+            Some(last) => last.get(cost).copied(),
+            None => Some(0.0),
+        };
+        self.runs.iter().filter(never).filter_map(end).collect()
     }
 }

@@ -2,20 +2,30 @@
 
 use crate::grid::{Grid, GridRow};
 
-/// A `table` whose caption holds the notes. The best mean of each group is bold.
-pub fn latex(grid: &Grid) -> String {
+/// What goes around a table in LaTeX. Both are LaTeX.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The beginning of the caption.
+    pub caption: Option<String>,
+    /// By which a text refers to the table.
+    pub label: Option<String>,
+}
+
+/// A `table` whose caption holds the notes, after what is to stand there. The best mean or median of each group is bold.
+pub fn latex(grid: &Grid, around: &Surroundings) -> String {
     let columns = "l".repeat(grid.words) + &"r".repeat(grid.titles.len() - grid.words);
     let titles: Vec<String> = grid.titles.iter().map(|title| escaped(title)).collect();
     let mut text = "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n".to_owned();
     let has_best = grid.rows.iter().any(|row| !row.best.is_empty());
-    let bold = has_best.then(|| format!("Bold: the best mean among {}", grid.rivals));
-    let notes: Vec<String> = grid
-        .notes
-        .iter()
-        .chain(&bold)
-        .map(|note| format!("{}.", escaped(note)))
-        .collect();
-    text += &format!("\\caption{{{}}}\n", notes.join(" "));
+    let what = grid.summary.name();
+    let bold = has_best.then(|| format!("Bold: the best {what} among {}", grid.rivals));
+    let notes = grid.notes.iter().chain(&bold);
+    let notes = notes.map(|note| format!("{}.", escaped(note)));
+    let caption: Vec<String> = around.caption.iter().cloned().chain(notes).collect();
+    text += &format!("\\caption{{{}}}\n", caption.join(" "));
+    if let Some(label) = &around.label {
+        text += &format!("\\label{{{label}}}\n");
+    }
     text += &format!(
         "\\begin{{tabular}}{{{columns}}}\n\\toprule\n{} \\\\\n\\midrule\n",
         titles.join(" & ")
@@ -69,6 +79,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::centre::Summary;
 
     #[test]
     fn names_are_escaped_and_the_best_mean_is_bold() {
@@ -81,9 +92,10 @@ mod tests {
             words: 1,
             rows: vec![row],
             notes: vec!["50 % of runs".to_owned()],
+            summary: Summary::Mean,
             rivals: "all",
         };
-        let text = latex(&grid);
+        let text = latex(&grid, &Surroundings::default());
         for part in [
             "\\begin{tabular}{lrr}\n\\toprule\na\\_b & n & test\\_accuracy \\\\\n",
             "d\\_2 & 3 & \\textbf{88.80 $\\pm$ 1.20 \\%} \\\\\n\\bottomrule",
@@ -91,6 +103,13 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+        let around = Surroundings {
+            caption: Some("Accuracy after $T$ rounds.".to_owned()),
+            label: Some("tab:accuracy".to_owned()),
+        };
+        let text = latex(&grid, &around);
+        let caption = "\\caption{Accuracy after $T$ rounds. 50 \\% of runs. Bold: the best mean among all.}\n\\label{tab:accuracy}\n\\begin{tabular}";
+        assert!(text.contains(caption), "{text}");
     }
 
     #[test]

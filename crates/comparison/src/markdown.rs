@@ -25,6 +25,7 @@ pub fn markdown(grid: &Grid) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::centre::Summary;
     use crate::grid::GridRow;
 
     #[test]
@@ -37,6 +38,7 @@ mod tests {
                 best: vec![1],
             }],
             notes: vec!["said".to_owned(), "* differs".to_owned()],
+            summary: Summary::Mean,
             rivals: "all",
         };
         assert_eq!(

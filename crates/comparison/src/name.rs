@@ -66,6 +66,12 @@ impl Name {
         })
     }
 
+    /// The paths that it stands for, if these are of single values.
+    pub(crate) fn paths_of_values(&self) -> Option<&[String]> {
+        let is_of_values = self.parts.is_none() && self.of_choices.is_none();
+        is_of_values.then_some(&self.paths)
+    }
+
     /// Whether it stands for this path and no other.
     pub(crate) fn stands_for(&self, path: &str) -> bool {
         self.paths == [path]

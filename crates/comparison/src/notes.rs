@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use meshfold_experiment::results::RowKind;
 
 use crate::at::At;
+use crate::centre::Summary;
 use crate::client_figure::ClientFigure;
 use crate::cost_figure::{CostFigure, OF};
-use crate::deciding::{by_number, choice, listed, soonest_choice};
+use crate::deciding::{Way, by_number, choice, listed, soonest_choice};
 use crate::edge_of_range::at_the_edge;
 use crate::grouping::Group;
 use crate::judged::{Judged, is_of_test_examples};
@@ -30,9 +31,13 @@ pub(crate) fn notes(
     let best = &request.best;
     let mut notes = Vec::new();
     if !best.is_empty() {
+        let way = Way {
+            best,
+            summary: request.summary,
+        };
         notes.push(match request.at {
-            At::Target(target) => soonest_choice(best, &request.metric, on, target, wording),
-            _ => choice(best, &request.over, on, request.figures(), wording),
+            At::Target(target) => soonest_choice(&way, &request.metric, on, target, wording),
+            _ => choice(&way, &request.over, on, request.figures(), wording),
         });
         notes.extend(together(nobody_there(groups, on, request, wording)));
     }
@@ -40,7 +45,12 @@ pub(crate) fn notes(
     notes.extend(place(groups, request, wording));
     notes.extend(of_clients(groups, request, on, wording));
     let (by, at) = (&request.by, &request.at);
-    let choice = Choice { best, by, at };
+    let choice = Choice {
+        best,
+        by,
+        at,
+        summary: request.summary,
+    };
     notes.extend(failing(candidates, best, wording));
     notes.extend(unequal(candidates, over, on, &choice, wording));
     notes.extend(of_other_data(candidates, over));
@@ -171,8 +181,16 @@ pub(crate) fn unequal(
     chosen: &Choice<'_>,
     wording: &Wording,
 ) -> Vec<String> {
-    let Choice { best, by, at } = *chosen;
-    let count = |group: &Group<'_>| group.values(over, on, at).len();
+    let Choice {
+        best,
+        by,
+        at,
+        summary,
+    } = *chosen;
+    let count = |group: &Group<'_>| {
+        let centre = group.centre(over, on, at, summary);
+        centre.map_or(0, |centre| centre.runs())
+    };
     let of_row = |keys: &[String]| {
         let tried = candidates.iter().filter(|group| group.keys == keys);
         let say = |group: &Group<'_>| {
@@ -211,6 +229,7 @@ pub(crate) struct Choice<'a> {
     pub(crate) by: &'a [String],
     /// Where runs are judged.
     pub(crate) at: &'a At,
+    pub(crate) summary: Summary,
 }
 
 /// Whether a run has any of the figures where it is judged.
@@ -346,7 +365,7 @@ mod tests {
         let crate::table::Outcome::Figure(Some(estimate)) = table.rows[0].outcome else {
             panic!("there are figures")
         };
-        assert_eq!((estimate.n, estimate.mean), (2, 0.75));
+        assert_eq!((estimate.n(), estimate.number()), (2, Some(0.75)));
         assert_eq!(
             table.notes,
             [

@@ -178,28 +178,32 @@ impl Chosen {
 /// For each of `runs` whether it has one of the values for each setting of `only`.
 fn chosen(runs: &[Fields], only: &[Only]) -> Result<Vec<bool>, TableError> {
     let mut chosen = vec![true; runs.len()];
-    for only in only {
-        let name = Name::find(&only.field, runs)?;
+    for (before, asked) in only.iter().enumerate() {
+        let name = Name::find(&asked.field, runs)?;
         let values: Vec<String> = runs.iter().map(|run| name.text(run)).collect();
         let mut is_wanted = vec![false; runs.len()];
-        for (place, written) in only.values.iter().enumerate() {
+        for (place, written) in asked.values.iter().enumerate() {
             let meant = meant(written, &values);
             if meant.is_empty() {
                 let other = written.split_once('=').map(|(field, _)| field);
                 let is_setting = |field: &str| Name::find(field, runs).is_ok();
                 let is_a_setting = place > 0 && other.is_some_and(is_setting);
-                return Err(unknown(only, written, values, is_a_setting));
+                return Err(unknown(asked, written, values, is_a_setting));
             }
             meant.into_iter().for_each(|place| is_wanted[place] = true);
         }
-        for (chosen, is_wanted) in chosen.iter_mut().zip(is_wanted) {
-            *chosen &= is_wanted;
+        let both = chosen.iter().zip(is_wanted);
+        let left: Vec<bool> = both
+            .map(|(chosen, is_wanted)| *chosen && is_wanted)
+            .collect();
+        if !left.contains(&true) {
+            let there = values.into_iter().zip(&chosen);
+            let there = there.filter_map(|(value, chosen)| chosen.then_some(value));
+            return Err(nothing_left(asked, &only[..before], there.collect()));
         }
+        chosen = left;
     }
-    match only.is_empty() || chosen.contains(&true) {
-        true => Ok(chosen),
-        false => Err(TableError::NothingLeft),
-    }
+    Ok(chosen)
 }
 
 /// The places of the `values` that somebody means by `written`. `null`, `none` and `-` mean that a run has no such setting,
@@ -216,15 +220,31 @@ pub(crate) fn meant(written: &str, values: &[String]) -> Vec<usize> {
     }
 }
 
-fn unknown(only: &Only, written: &str, mut known: Vec<String>, is_a_setting: bool) -> TableError {
-    known.sort();
-    known.dedup();
+fn unknown(only: &Only, written: &str, known: Vec<String>, is_a_setting: bool) -> TableError {
     TableError::UnknownValue {
         field: only.field.clone(),
         value: written.to_owned(),
-        known,
+        known: each_once(known),
         is_a_setting,
     }
+}
+
+/// That none of the runs that have the values `before` has one of `only`: they have the values `known`.
+fn nothing_left(only: &Only, before: &[Only], known: Vec<String>) -> TableError {
+    let asked = |only: &Only| format!("{}={}", only.field, only.values.join(","));
+    TableError::NothingLeft {
+        field: only.field.clone(),
+        values: only.values.clone(),
+        before: before.iter().map(asked).collect(),
+        known: each_once(known),
+    }
+}
+
+/// `values`, each once, in the order of the alphabet.
+fn each_once(mut values: Vec<String>) -> Vec<String> {
+    values.sort();
+    values.dedup();
+    values
 }
 
 #[cfg(test)]
@@ -265,6 +285,22 @@ mod tests {
         assert_eq!(
             rows("topology=star,ring")[..4],
             ["star dsgd", "star fedavg", "star local", "ring dsgd"]
+        );
+    }
+
+    #[test]
+    fn where_nothing_is_left_the_values_that_are_there_are_named() {
+        let texts = [
+            "{algorithm: dsgd, topology: ring, seed: 1}",
+            "{algorithm: dsgd, topology: star, seed: 1}",
+            "{algorithm: fedavg, seed: 1}",
+        ];
+        let all = texts.map(|text| Settings::parse(text).unwrap());
+        let only = ["seed=1", "algorithm=dsgd", "topology=none"].map(|text| text.parse().unwrap());
+        let said = are_chosen(&all.each_ref().map(Some), &only).unwrap_err();
+        assert_eq!(
+            said.to_string(),
+            "--only topology=none: no run is left; in the runs with seed=1 and algorithm=dsgd, topology is one of ring, star"
         );
     }
 

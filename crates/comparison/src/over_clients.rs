@@ -2,9 +2,10 @@
 
 use meshfold_experiment::results::RecordedRun;
 use meshfold_figure::{Axis, Curve, Figure, Point, Unit};
-use meshfold_statistics::{Estimate, Spread};
+use meshfold_statistics::Spread;
 
-use crate::bars::{bare, mean_at, spread, table_request};
+use crate::bars::{bare, centre_at, spread, table_request};
+use crate::centre::Centre;
 use crate::client_figure::ClientFigure;
 use crate::error::TableError;
 use crate::horizontal::SHARE_OF_CLIENTS;
@@ -19,12 +20,12 @@ const SHARES: std::ops::RangeInclusive<usize> = 0..=100;
 
 impl Plot {
     /// Draws a curve for each setting that `request` tells apart: the clients from that with the least value of the figure to that
-    /// with the largest. At the share `q` of the horizontal axis it has the `q` quantile of the clients, the mean over the runs.
+    /// with the largest. At the share `q` of the horizontal axis it has the `q` quantile of the clients, the mean or the median over the runs.
     pub(crate) fn over_clients(
         runs: &[RecordedRun],
         request: &PlotRequest,
     ) -> Result<Self, PlotError> {
-        let spread = spread(request.curves.band)?;
+        let spread = spread(request)?;
         let shown = table_request(request, request.place()?);
         let asked = quantiles(shown.clone());
         let runs = judged(runs, &asked)?;
@@ -91,9 +92,9 @@ fn expect_clients(y: &str, runs: &[Judged]) -> Result<(), TableError> {
 fn points(row: &Row, spread: Option<Spread>) -> Vec<Point> {
     let is_there = matches!(row.outcome, Outcome::Figure(Some(_)));
     let shares = SHARES.map(|share| share as f64 / 100.0);
-    let point = |(share, estimate): (f64, &Option<Estimate>)| {
-        let estimate = estimate.as_ref().filter(|_| is_there)?;
-        Some(mean_at(share, estimate, spread))
+    let point = |(share, centre): (f64, &Option<Centre>)| {
+        let centre = centre.as_ref().filter(|_| is_there)?;
+        centre_at(share, centre, spread)
     };
     shares.zip(&row.also).filter_map(point).collect()
 }

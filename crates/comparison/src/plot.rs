@@ -222,7 +222,7 @@ impl Plot {
 /// The curves that a logarithmic axis cannot show.
 fn never_above_0(request: &PlotRequest, curves: &Curves) -> Option<String> {
     let by = &request.curves.by;
-    let is_unseen = |curve: &&MeanCurve| curve.points.iter().all(|point| point.mean <= 0.0);
+    let is_unseen = |curve: &&MeanCurve| curve.points.iter().all(|point| point.y <= 0.0);
     let unseen = curves.curves.iter().filter(is_unseen);
     let names = unseen.map(|curve| curves.wording.values(by, &curve.keys).join(", "));
     let names: Vec<String> = names.collect();
@@ -378,7 +378,7 @@ pub(crate) fn repeats(legend: &Legend) -> Option<String> {
 fn drawn((curve, style): (&MeanCurve, Style)) -> Curve {
     let point = |point: &CurvePoint| Point {
         x: point.x,
-        y: point.mean,
+        y: point.y,
         low: point.low,
         high: point.high,
     };

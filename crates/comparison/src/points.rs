@@ -4,7 +4,7 @@ use meshfold_experiment::results::RecordedRun;
 use meshfold_figure::{Axis, AxisValue, Curve, Figure, Point, Swatch, Unit};
 use meshfold_statistics::Spread;
 
-use crate::bars::{bare, mean_at, spread};
+use crate::bars::{bare, beyond, centre_at, open, spread};
 use crate::judged::Judged;
 use crate::name::Name;
 use crate::overlay_figure::OverlayFigure;
@@ -33,14 +33,14 @@ pub(crate) struct Points {
 }
 
 impl Plot {
-    /// Draws a line for each setting that `request` tells apart. Its points are the means over the runs for each value of what it goes
+    /// Draws a line for each setting that `request` tells apart. Its points are the means or medians over the runs for each value of what it goes
     /// `over`, with error bars: those of the rows of a table.
     pub(crate) fn of_points(
         over: Over<'_>,
         runs: &[RecordedRun],
         request: &PlotRequest,
     ) -> Result<Self, PlotError> {
-        let spread = spread(request.curves.band)?;
+        let spread = spread(request)?;
         let points = over.points(runs, request)?;
         let table = &points.table;
         let lines = lines(table, request.curves.by.len(), &over, spread);
@@ -57,8 +57,10 @@ impl Plot {
         notes.extend(panels.note(request));
         notes.extend(points.notes);
         notes.extend(without_place(&lines, &horizontal, over.written()));
+        notes.extend(beyond(table));
         if spread.is_some() {
             notes.extend(bare(table, "point"));
+            notes.extend(open(table));
         }
         let vertical = vertical(request, wording, table.loss)?;
         let curves = lines.into_iter().zip(styles).map(|(line, style)| Curve {
@@ -101,7 +103,7 @@ impl Over<'_> {
     fn place(&self, row: &Row) -> Option<f64> {
         match self {
             Self::Setting(_) => row.settings.get(row.keys.len() - 1)?.as_f64(),
-            Self::Overlay(_) => Some((*row.also.first()?)?.mean),
+            Self::Overlay(_) => (*row.also.first()?)?.number(),
         }
     }
 
@@ -198,10 +200,10 @@ fn lines(table: &Table, by: usize, over: &Over<'_>, spread: Option<Spread>) -> V
 
 /// The point of a row; none for a row without a figure.
 fn point(row: &Row, over: &Over<'_>, spread: Option<Spread>) -> Option<Point> {
-    let Outcome::Figure(Some(estimate)) = row.outcome else {
+    let Outcome::Figure(Some(centre)) = row.outcome else {
         return None;
     };
-    Some(mean_at(over.place(row)?, &estimate, spread))
+    centre_at(over.place(row)?, &centre, spread)
 }
 
 /// The words that were asked for in place of a value of the setting of the axis.

@@ -1,8 +1,10 @@
 //! A table for programs: each row an object of plain numbers.
 
-use meshfold_statistics::{Estimate, Paired};
+use meshfold_statistics::{Estimate, Paired, Quartiles};
 use serde_json::{Map, Value};
 
+use crate::centre::{Centre, Summary};
+use crate::cost_figure::CostFigure;
 use crate::name::without_star;
 use crate::table::{Outcome, Row, Table};
 
@@ -48,23 +50,24 @@ fn record(row: &Row, table: &Table) -> Map<String, Value> {
         };
         record.insert(without_star(name).to_owned(), plain);
     }
+    let summary = request.summary;
     match &row.outcome {
-        Outcome::Figure(estimate) if !request.also.is_empty() => {
-            let estimates = [*estimate].into_iter().chain(row.also.iter().copied());
-            for (figure, estimate) in request.figures().zip(estimates) {
-                put_estimate(&mut record, &format!("{figure}_"), estimate.as_ref());
+        Outcome::Figure(centre) if !request.also.is_empty() => {
+            let centres = [*centre].into_iter().chain(row.also.iter().copied());
+            for (figure, centre) in request.figures().zip(centres) {
+                put_figure(&mut record, &format!("{figure}_"), figure, centre, summary);
             }
         }
-        Outcome::Figure(estimate) => {
+        Outcome::Figure(centre) => {
             record.insert("metric".to_owned(), request.metric.clone().into());
-            put_estimate(&mut record, "", estimate.as_ref());
+            put_figure(&mut record, "", &request.metric, *centre, summary);
         }
         Outcome::Target(reaching) => {
             record.insert("runs".to_owned(), reaching.runs.into());
             record.insert("reached".to_owned(), reaching.reached.into());
-            put_estimate(&mut record, "rounds_", reaching.rounds.as_ref());
-            put_estimate(&mut record, "bytes_", reaching.bytes.as_ref());
-            put_estimate(&mut record, "seconds_", reaching.seconds.as_ref());
+            put_centre(&mut record, "rounds_", reaching.rounds, summary);
+            put_centre(&mut record, "bytes_", reaching.bytes, summary);
+            put_centre(&mut record, "seconds_", reaching.seconds, summary);
         }
     }
     if request.compare.is_some() {
@@ -72,6 +75,52 @@ fn record(row: &Row, table: &Table) -> Map<String, Value> {
         record.insert("p_value_holm".to_owned(), row.corrected.into());
     }
     record
+}
+
+/// What runs say of `figure`. Of a median of what it takes to reach a target, the runs that never reach it count, too.
+fn put_figure(
+    record: &mut Map<String, Value>,
+    prefix: &str,
+    figure: &str,
+    centre: Option<Centre>,
+    summary: Summary,
+) {
+    put_centre(record, prefix, centre, summary);
+    if summary == Summary::Median && CostFigure::parse(figure).is_some() {
+        let runs = centre.map_or(0, |centre| centre.runs());
+        record.insert(format!("{prefix}runs"), runs.into());
+    }
+}
+
+fn put_centre(
+    record: &mut Map<String, Value>,
+    prefix: &str,
+    centre: Option<Centre>,
+    summary: Summary,
+) {
+    let (estimate, quartiles) = match &centre {
+        None => (None, None),
+        Some(Centre::Mean(estimate)) => (Some(estimate), None),
+        Some(Centre::Median(quartiles)) => (None, Some(quartiles)),
+    };
+    match summary {
+        Summary::Mean => put_estimate(record, prefix, estimate),
+        Summary::Median => put_quartiles(record, prefix, quartiles),
+    }
+}
+
+fn put_quartiles(record: &mut Map<String, Value>, prefix: &str, quartiles: Option<&Quartiles>) {
+    let n = quartiles.map_or(0, |quartiles| quartiles.known);
+    record.insert(format!("{prefix}n"), n.into());
+    let numbers = [
+        ("median", quartiles.map(|quartiles| quartiles.median)),
+        ("q1", quartiles.map(|quartiles| quartiles.low)),
+        ("q3", quartiles.map(|quartiles| quartiles.high)),
+    ];
+    for (name, quantile) in numbers {
+        let number = quantile.and_then(|quantile| quantile.number());
+        record.insert(format!("{prefix}{name}"), number.into());
+    }
 }
 
 fn put_estimate(record: &mut Map<String, Value>, prefix: &str, estimate: Option<&Estimate>) {

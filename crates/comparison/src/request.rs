@@ -3,6 +3,7 @@
 use meshfold_statistics::Spread;
 
 use crate::at::At;
+use crate::centre::Summary;
 use crate::naming::Naming;
 use crate::only::Only;
 
@@ -13,7 +14,7 @@ pub struct Request {
     pub by: Vec<String>,
     /// Runs are left out unless each of these settings has one of its values.
     pub only: Vec<Only>,
-    /// The setting over whose values a row is the mean, such as the seed.
+    /// The setting over whose values a row is the mean or the median, such as the seed.
     pub over: String,
     /// The settings of which each row takes the best value: of several, the best combination of their values.
     pub best: Vec<String>,
@@ -31,9 +32,12 @@ pub struct Request {
     /// A setting of `by` and its value: each row is compared with the row that has this value and the same other
     /// settings. Settings of this one, such as the keys of a method, may be absent there.
     pub compare: Option<(String, String)>,
-    /// A setting of `by` whose values stand side by side in a [`Grid`](crate::Grid), each with its mean.
+    /// A setting of `by` whose values stand side by side in a [`Grid`](crate::Grid), each with its mean or median.
     pub across: Option<String>,
-    /// What stands behind ± in a [`Grid`](crate::Grid).
+    /// Whether a row has the mean of its runs or their median.
+    pub summary: Summary,
+    /// What stands behind ± in a [`Grid`](crate::Grid), beside a mean. A median has its quartiles in brackets, and goes with
+    /// [`Spread::Interval`] alone.
     pub spread: Spread,
     /// The words that stand for settings, values and figures in a [`Grid`](crate::Grid).
     pub words: Vec<Naming>,
@@ -59,6 +63,7 @@ impl Request {
             also: Vec::new(),
             compare: None,
             across: None,
+            summary: Summary::Mean,
             spread: Spread::Interval,
             words: Vec::new(),
         }

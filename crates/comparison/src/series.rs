@@ -3,17 +3,17 @@
 use meshfold_experiment::results::Figures;
 use meshfold_statistics::Spread;
 
-/// What is drawn around the mean of a curve.
+/// What is drawn around a curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Band {
-    /// The 95 % interval of the mean by Student's t.
+    /// The 95 % interval of the mean by Student's t; around a median, the quartiles.
     #[default]
     Interval,
     /// The standard deviation of the runs.
     Deviation,
     /// The standard error of the mean.
     Error,
-    /// The 5 % and 95 % quantiles of the clients, each the mean over the runs.
+    /// The 5 % and 95 % quantiles of the clients, each the mean or the median over the runs.
     Quantiles,
     /// The least and the largest value of any client; of any run, for figures that clients do not have.
     Range,

@@ -1,11 +1,10 @@
 //! A table in words that has several figures side by side.
 
-use meshfold_statistics::Estimate;
-
 use crate::at::At;
+use crate::centre::Centre;
 use crate::digits::Digits;
 use crate::error::TableError;
-use crate::grid::{Grid, GridRow, is_best_estimate, notes, of_settings};
+use crate::grid::{Grid, GridRow, count, is_best_centre, notes, of_settings};
 use crate::request::Request;
 use crate::table::{Outcome, Row, Table};
 
@@ -36,30 +35,31 @@ pub(crate) fn expect_several(request: &Request) -> Result<(), TableError> {
 /// A figure of a table, and how it is written.
 struct Figure<'a> {
     name: &'a str,
-    /// The mean of each row.
-    means: Vec<Option<Estimate>>,
+    /// The mean or the median of each row.
+    centres: Vec<Option<Centre>>,
     digits: Digits,
     /// The unit that the digits are of, if they are not of the figure's own.
     unit: Option<&'static str>,
 }
 
 impl<'a> Figure<'a> {
-    /// The figure at `place` among those that `table` shows. Bytes are in the unit that suits the largest mean.
+    /// The figure at `place` among those that `table` shows. Bytes are in the unit that suits the largest.
     fn at(place: usize, name: &'a str, table: &Table) -> Self {
-        let means: Vec<Option<Estimate>> = table.rows.iter().map(|row| mean(row, place)).collect();
-        let (digits, unit) = Digits::of_means(name, means.iter().flatten());
+        let rows = table.rows.iter();
+        let centres: Vec<Option<Centre>> = rows.map(|row| centre(row, place)).collect();
+        let (digits, unit) = Digits::of_centres(name, centres.iter().flatten());
         Self {
             name,
-            means,
+            centres,
             digits,
             unit,
         }
     }
 
-    /// Whether the mean of `row` is the best of those of its `rivals`.
+    /// Whether that of `row` is the best of those of its `rivals`.
     fn is_best(&self, row: usize, rivals: &[usize]) -> bool {
-        let others = rivals.iter().map(|other| self.means[*other]);
-        is_best_estimate(self.name, self.means[row], &others.collect::<Vec<_>>())
+        let others = rivals.iter().map(|other| self.centres[*other]);
+        is_best_centre(self.name, self.centres[row], &others.collect::<Vec<_>>())
     }
 }
 
@@ -71,17 +71,17 @@ pub(crate) fn with_unit(name: &str, unit: Option<&str>) -> String {
     }
 }
 
-/// The mean of the figure at `place` in a row.
-fn mean(row: &Row, place: usize) -> Option<Estimate> {
+/// The mean or the median of the figure at `place` in a row.
+fn centre(row: &Row, place: usize) -> Option<Centre> {
     match (place.checked_sub(1), row.outcome) {
         (Some(also), _) => row.also[also],
-        (None, Outcome::Figure(estimate)) => estimate,
+        (None, Outcome::Figure(centre)) => centre,
         (None, Outcome::Target(_)) => None,
     }
 }
 
 impl Grid {
-    /// A row for each row of `table`, with a mean for each figure.
+    /// A row for each row of `table`, with a mean or median for each figure.
     pub(crate) fn several(table: &Table) -> Self {
         let wording = &table.wording;
         let figures = table.request.figures().enumerate();
@@ -97,19 +97,15 @@ impl Grid {
         );
         let line = |(place, row): (usize, &Row)| {
             let mut cells = of_settings(row, table);
-            let runs = figures[0].means[place].map_or(0, |mean| mean.n);
-            cells.push(runs.to_string());
+            cells.push(count(figures[0].centres[place].as_ref()));
             let rivals = table.rivals(row);
             let mut best = Vec::new();
             for figure in &figures {
                 if figure.is_best(place, &rivals) {
                     best.push(cells.len());
                 }
-                cells.push(
-                    figure
-                        .digits
-                        .mean(figure.means[place].as_ref(), table.request.spread),
-                );
+                let centre = figure.centres[place].as_ref();
+                cells.push(figure.digits.centre(centre, table.request.spread));
             }
             GridRow { cells, best }
         };
@@ -119,6 +115,7 @@ impl Grid {
             words,
             notes: notes(table, &rows),
             rows,
+            summary: table.request.summary,
             rivals: "rows that differ in the last setting only",
         }
     }

@@ -1,13 +1,14 @@
 //! A table: what was asked for, and its rows.
 
 use meshfold_experiment::results::{FigureKind, Figures, Progress, RecordedRun};
-use meshfold_statistics::{Estimate, Paired};
+use meshfold_statistics::{Paired, Spread};
 use serde_json::Value;
 
 use crate::across::expect_across;
 use crate::ages::ages;
 use crate::at::At;
 use crate::baseline::compare;
+use crate::centre::{Centre, Summary};
 use crate::choosing::{best_of, soonest};
 use crate::cost_figure::CostFigure;
 use crate::deciding::{deciding, expect_until, taken, until};
@@ -53,7 +54,7 @@ pub struct Row {
     /// What was measured.
     pub outcome: Outcome,
     /// The further figures of the request, in their order.
-    pub also: Vec<Option<Estimate>>,
+    pub also: Vec<Option<Centre>>,
     /// The place of the row that it is compared with; its own, if others are compared with it.
     pub baseline: Option<usize>,
     /// This row less the row compared with, over what both have.
@@ -66,12 +67,12 @@ pub struct Row {
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome {
     /// The figure; absent if no run has it.
-    Figure(Option<Estimate>),
+    Figure(Option<Centre>),
     /// How they reached a target.
     Target(Reaching),
 }
 
-/// How many runs reached a target, and what it took those that did.
+/// How many runs reached a target, and what it took them.
 #[derive(Clone, Copy, Debug)]
 pub struct Reaching {
     /// Runs of the row that have reached it, are finished or have failed.
@@ -79,11 +80,11 @@ pub struct Reaching {
     /// Those that reached it.
     pub reached: usize,
     /// Rounds.
-    pub rounds: Option<Estimate>,
+    pub rounds: Option<Centre>,
     /// Bytes sent.
-    pub bytes: Option<Estimate>,
+    pub bytes: Option<Centre>,
     /// Seconds on the simulated network, where one is described.
-    pub seconds: Option<Estimate>,
+    pub seconds: Option<Centre>,
 }
 
 impl Table {
@@ -157,6 +158,7 @@ impl Table {
             expect_until(on, &request.metric)?;
         }
         expect_place(&request, runs)?;
+        expect_summary(&request)?;
         expect_across(&request)?;
         expect_several(&request)?;
         expect_no_cost(&request)?;
@@ -169,10 +171,10 @@ impl Table {
         }
         let groups = match request.at {
             At::Target(target) => {
-                let [reaching, cost] = until(on, &request.metric);
-                soonest(&candidates, &names.over, cost, reaching, target)
+                let ways = until(on, &request.metric);
+                soonest(&candidates, &names.over, ways, target, request.summary)
             }
-            _ => best_of(&candidates, &names.over, on, &request.at),
+            _ => best_of(&candidates, &names.over, on, &request.at, request.summary),
         };
         let mut notes = notes(&candidates, &groups, &names.over, on, &request, &wording);
         let rows = groups.iter().map(|group| row(group, &names, &request));
@@ -211,10 +213,10 @@ impl Table {
         titles.collect()
     }
 
-    /// The means of all rows.
-    pub(crate) fn means(&self) -> impl Iterator<Item = &Estimate> {
+    /// The means or medians of all rows.
+    pub(crate) fn centres(&self) -> impl Iterator<Item = &Centre> {
         self.rows.iter().filter_map(|row| match &row.outcome {
-            Outcome::Figure(estimate) => estimate.as_ref(),
+            Outcome::Figure(centre) => centre.as_ref(),
             Outcome::Target(_) => None,
         })
     }
@@ -334,6 +336,18 @@ fn expect_no_cost(request: &Request) -> Result<(), TableError> {
     }
 }
 
+/// Requires that medians stand with their quartiles, and are not compared by a test of means.
+fn expect_summary(request: &Request) -> Result<(), TableError> {
+    if request.summary == Summary::Mean {
+        return Ok(());
+    }
+    match (request.spread, &request.compare) {
+        (Spread::Interval, None) => Ok(()),
+        (Spread::Interval, Some(_)) => Err(TableError::ComparedMedians),
+        (spread, _) => Err(TableError::spread_of_median("--spread", spread)),
+    }
+}
+
 /// Whether the figure called `metric` counts what a run has spent.
 fn is_cost(metric: &str) -> bool {
     let counts = ["round", "local_steps", "examples_seen"];
@@ -345,13 +359,13 @@ fn row(group: &Group<'_>, names: &Names, request: &Request) -> Row {
     let first = group.runs.first();
     let value = |name: &Name| first.and_then(|run| name.value(&run.fields));
     let settings = names.by.iter().chain(&names.best).map(value);
+    let centre = |figure: &String| group.centre(&names.over, figure, &request.at, request.summary);
     let outcome = match request.at {
-        At::Target(target) => Outcome::Target(reaching(&group.runs, &request.metric, target)),
-        _ => Outcome::Figure(group.estimate(&names.over, &request.metric, &request.at)),
+        At::Target(target) => Outcome::Target(reaching(group, request, target)),
+        _ => Outcome::Figure(centre(&request.metric)),
     };
-    let figure = |name: &String| group.estimate(&names.over, name, &request.at);
     Row {
-        also: request.also.iter().map(figure).collect(),
+        also: request.also.iter().map(centre).collect(),
         keys: group.keys.clone(),
         chosen: group.chosen.clone(),
         settings: settings.map(Option::unwrap_or_default).collect(),
@@ -362,7 +376,8 @@ fn row(group: &Group<'_>, names: &Names, request: &Request) -> Row {
     }
 }
 
-fn reaching(runs: &[&Judged], metric: &str, target: f64) -> Reaching {
+fn reaching(group: &Group<'_>, request: &Request, target: f64) -> Reaching {
+    let (runs, metric) = (&group.runs, &request.metric);
     let is_known = |run: &&&Judged| run.knows_reaching(metric, target);
     let first = |run: &&Judged| run.reaching(metric, target).cloned();
     let there: Vec<Figures> = runs.iter().filter_map(first).collect();
@@ -370,7 +385,9 @@ fn reaching(runs: &[&Judged], metric: &str, target: f64) -> Reaching {
         let costs = there
             .iter()
             .filter_map(|figures| figures.get(way.figure()).copied());
-        Estimate::of(&costs.collect::<Vec<f64>>())
+        let costs: Vec<f64> = costs.collect();
+        let ends = group.ends(metric, target, way.figure());
+        Centre::of_costs(&costs, &ends, request.summary)
     };
     Reaching {
         runs: runs.iter().filter(is_known).count(),

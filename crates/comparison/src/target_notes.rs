@@ -1,6 +1,7 @@
 //! Notes about runs that do not reach a target.
 
 use crate::at::At;
+use crate::centre::Summary;
 use crate::cost_figure::{CostFigure, OF};
 use crate::deciding::{by_number, listed, until};
 use crate::grouping::Group;
@@ -29,13 +30,14 @@ pub(crate) fn nobody_there(
     let say = |group: &Group<'_>| OfRow {
         row: row_of(&group.keys, &request.by, wording),
         what: format!(
-            "no run reaches {target} with any {}, so {} with the best mean of {} at the last evaluation",
+            "no run reaches {target} with any {}, so {} with the best {} of {} at the last evaluation",
             listed(&request.best, wording),
             by_number(
                 &request.best,
                 "the value is the one",
                 "the values are those"
             ),
+            request.summary.name(),
             wording.name(metric)
         ),
     };
@@ -47,7 +49,12 @@ pub(crate) fn nobody_there(
 pub(crate) fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
     if let At::Target(target) = request.at {
         let what = request.at.to_string();
-        return short_of(groups, over, (&request.metric, target), &what, false);
+        let goal = Goal {
+            metric: &request.metric,
+            target,
+            what,
+        };
+        return short_of(groups, over, &goal, request.summary, false);
     }
     let costs = request.figures();
     let costs = costs.filter_map(|figure| CostFigure::parse(figure));
@@ -55,8 +62,12 @@ pub(crate) fn never_there(groups: &[Group<'_>], over: &Name, request: &Request) 
     targets.sort_by(f64::total_cmp);
     targets.dedup();
     let say = |target: f64| {
-        let what = format!("a test accuracy of {target}");
-        short_of(groups, over, (OF, target), &what, true)
+        let goal = Goal {
+            metric: OF,
+            target,
+            what: format!("a test accuracy of {target}"),
+        };
+        short_of(groups, over, &goal, request.summary, true)
     };
     targets.into_iter().flat_map(say).collect()
 }
@@ -111,14 +122,23 @@ impl Missed {
     }
 }
 
-/// The runs in which the figure never reached a `target`, called `what`. Rows in which none did are among them if `even_all`.
+/// What runs are to reach.
+struct Goal<'a> {
+    metric: &'a str,
+    target: f64,
+    /// What it is called.
+    what: String,
+}
+
+/// The runs that never reached the `goal`, and how the `summary` takes them. Rows in which none did are among them if `even_all`.
 fn short_of(
     groups: &[Group<'_>],
     over: &Name,
-    (metric, target): (&str, f64),
-    what: &str,
+    goal: &Goal<'_>,
+    summary: Summary,
     even_all: bool,
 ) -> Vec<OfRow> {
+    let (metric, target, what) = (goal.metric, goal.target, &goal.what);
     let is_there = |run: &Judged| run.reaching(metric, target).is_some();
     let never = |run: &&&Judged| run.knows_reaching(metric, target) && !is_there(run);
     let say = |group: &Group<'_>| {
@@ -135,15 +155,21 @@ fn short_of(
             told.extend(clauses(&reasons, over, what));
             return (!told.is_empty()).then(|| told.join("; "));
         }
-        let end = match reasons.as_slice() {
-            [] => return None,
-            [(Missed::InAllRounds, _)] => ", and the others would have taken longer",
-            _ => "",
+        let means = "the means are those of the runs that reached it";
+        let end = match (summary, reasons.as_slice()) {
+            (_, []) => return None,
+            (Summary::Median, reasons) => {
+                let all: usize = reasons.iter().map(|(_, runs)| runs.len()).sum();
+                let it_counts = if all > 1 { "they count" } else { "it counts" };
+                format!("in the median {it_counts} as larger than all others")
+            }
+            (Summary::Mean, [(Missed::InAllRounds, _)]) => {
+                format!("{means}, and the others would have taken longer")
+            }
+            (Summary::Mean, _) => means.to_owned(),
         };
         let told = clauses(&reasons, over, what).join("; ");
-        Some(format!(
-            "{told}; the means are those of the runs that reached it{end}"
-        ))
+        Some(format!("{told}; {end}"))
     };
     let of_row = |group: &Group<'_>| {
         let what = say(group)?;

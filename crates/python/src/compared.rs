@@ -1,7 +1,8 @@
 //! Tables that compare the settings of runs.
 
 use meshfold_comparison::{
-    At, Grid, Naming, Only, Request, Spread, Table as Compared, latex, markdown, records,
+    At, Grid, Naming, Only, Request, Spread, Summary, Surroundings, Table as Compared, latex,
+    markdown, records,
 };
 use pyo3::prelude::*;
 
@@ -24,6 +25,7 @@ pub(crate) struct TableRequest {
     metric: Vec<String>,
     compare: Option<(String, String)>,
     across: Option<String>,
+    summary: String,
     spread: String,
     names: Vec<(String, String)>,
 }
@@ -64,6 +66,17 @@ pub(crate) fn words(names: Vec<(String, String)>) -> Vec<Naming> {
         .collect()
 }
 
+/// Whether runs become a mean or a median.
+pub(crate) fn summary(written: &str) -> Result<Summary, Failure> {
+    match written {
+        "mean" => Ok(Summary::Mean),
+        "median" => Ok(Summary::Median),
+        other => Err(Failure::Argument(format!(
+            "summary: found {other}, needed mean or median"
+        ))),
+    }
+}
+
 /// The settings of `only`, each with the values that are taken.
 pub(crate) fn chosen(only: Vec<(String, Vec<String>)>) -> Vec<Only> {
     let only = only.into_iter();
@@ -88,6 +101,7 @@ impl TableRequest {
                 )));
             }
         };
+        let summary = summary(&self.summary)?;
         let mut figures = self.metric.into_iter();
         Ok(Request {
             by: self.by,
@@ -101,6 +115,7 @@ impl TableRequest {
             also: figures.collect(),
             compare: self.compare,
             across: self.across,
+            summary,
             spread,
             words: words(self.names),
         })
@@ -123,7 +138,12 @@ pub(crate) fn compare(
             compared.map_err(|error| Failure::Argument(in_python(&error.to_string())))?;
         let grid = Grid::of(&compared);
         let table = Table::of_records(&records(&compared))?;
-        Ok((table, markdown(&grid), latex(&grid), compared.notes))
+        Ok((
+            table,
+            markdown(&grid),
+            latex(&grid, &Surroundings::default()),
+            compared.notes,
+        ))
     });
     compared.map_err(|error: Failure| error.raise(py))
 }

@@ -8,7 +8,7 @@ use meshfold_figure::{Format, Scale};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::compared::{chosen, in_python, place, words};
+use crate::compared::{chosen, in_python, place, summary, words};
 use crate::errors::Failure;
 use crate::recorded::Recorded;
 use crate::threads;
@@ -24,6 +24,7 @@ pub(crate) struct FigureRequest {
     on: Option<String>,
     x: String,
     y: String,
+    summary: String,
     band: Option<String>,
     log: Vec<String>,
     linear: Vec<String>,
@@ -89,6 +90,7 @@ impl FigureRequest {
                 on: self.on,
                 x,
                 y: self.y,
+                summary: summary(&self.summary)?,
                 band,
                 words: words(self.names),
             },

@@ -37,6 +37,9 @@ def said(program: str, *arguments: str) -> str:
         (["--at", "target=0.3"], {"at": {"target": 0.3}}),
         (["--compare", "topology=ring"], {"compare": {"topology": "ring"}}),
         (["--across", "topology"], {"across": "topology"}),
+        (["--summary", "median"], {"summary": "median"}),
+        (["--summary", "median", "--at", "target=0.3"], {"summary": "median", "at": {"target": 0.3}}),
+        (["--summary", "median", "--metric", "test_loss,bytes_total"], {"summary": "median", "metric": ["test_loss", "bytes_total"]}),
         (["--name", "ring=Ring & co", "--name", "topology=Overlay"], {"names": {"ring": "Ring & co", "topology": "Overlay"}}),
         (["--only", "topology=complete", "--only", "seed=1,3"], {"only": {"topology": "complete", "seed": [1, 3]}}),
     ],
@@ -50,6 +53,8 @@ def test_a_table_has_the_numbers_of_the_program(program: str, runs: mf.Runs, opt
     assert table.to_markdown() == said(program, *command, "markdown")
     assert table.to_latex() == said(program, *command, "latex")
     assert repr(table) == table.to_markdown().rstrip("\n")
+    named = said(program, *command, "latex", "--caption", "After $T$ rounds.", "--label", "tab:a")
+    assert table.to_latex(caption="After $T$ rounds.", label="tab:a") == named
 
 
 def test_of_several_settings_the_best_combination_is_taken(program: str, experiment: Experiment) -> None:
@@ -88,6 +93,10 @@ def test_a_table_of_some_runs_is_of_these(runs: mf.Runs) -> None:
         (lambda runs: runs.figure("topology", x="hours"), "`x` hours: needed rounds, steps, epochs, examples, bytes, seconds, or a figure"),
         (lambda runs: runs.figure("topology", x="test_loss"), "what never decreases along a run"),
         (lambda runs: runs.figure("topology", band="all"), "band: found all, needed interval, sd, se, quantiles, range or None"),
+        (lambda runs: runs.table("topology", summary="middle"), "summary: found middle, needed mean or median"),
+        (lambda runs: runs.table("topology", summary="median", spread="sd"), "`spread` sd lies around a mean: a median has its quartiles"),
+        (lambda runs: runs.table("topology", summary="median", compare={"topology": "ring"}), "it does not go with `summary` median"),
+        (lambda runs: runs.figure("topology", summary="median", band="se"), "`band` se lies around a mean: a median has its quartiles"),
         (lambda runs: runs.figure("topology", log="z"), "log: found z, needed x or y"),
         (lambda runs: runs.figure("topology", y_limits=(1, 0)), "y_limits: found (1, 0), needed two numbers, the smaller one first"),
         (lambda runs: runs.figure("topology", y_limits=(2, 3)), "y limits 2,3: nothing is drawn there"),
@@ -132,6 +141,8 @@ def test_arguments_of_other_kinds_are_told(runs: mf.Runs) -> None:
         (["--y", "test_accuracy.p10", "--x", "wall_seconds"], {"y": "test_accuracy.p10", "x": "wall_seconds"}),
         (["--y", "test_loss", "--log", "y", "--x", "bytes"], {"y": "test_loss", "log": "y", "x": "bytes"}),
         (["--bars", "--at", "round=3"], {"bars": True, "at": {"round": 3}}),
+        (["--summary", "median"], {"summary": "median"}),
+        (["--summary", "median", "--bars", "--y", "test_loss"], {"summary": "median", "bars": True, "y": "test_loss"}),
         (["--x", "seed", "--over", "rounds", "--linear", "x"], {"x": "seed", "over": "rounds", "linear": "x"}),
         (["--best", "seed", "--over", "rounds", "--on", "test_loss"], {"best": "seed", "over": "rounds", "on": "test_loss"}),
         (["--panels", "topology", "--name", "ring=Ring"], {"panels": "topology", "names": {"ring": "Ring"}}),

@@ -336,7 +336,11 @@ def test_runs_are_chosen_by_their_settings(experiment: dict[str, Any]) -> None:
     assert len(runs.only(topology="regular", seed=range(2, 4))) == 4 and len(runs.only(degree=4, seed=1)) == 2
     assert len(runs.only({"topology": {"regular": {"degree": 4}}})) == 6
     assert len(runs.only({"algorithm.dsgd.learning_rate": 1.0})) == len(runs.only(learning_rate=1)) == len(runs.only(topology=["ring", "torus"])) == 6
-    assert len(runs.only(algorithm="dsgd")) == 12 and len(runs.only(seed=7)) == 0
+    assert len(runs.only(algorithm="dsgd")) == 12
+    with pytest.warns(mf.MeshfoldWarning, match="only: no run is left: seed is one of 1, 2, 3$"):
+        assert len(runs.only(seed=7)) == 0
+    with pytest.warns(mf.MeshfoldWarning, match="only: no run is left: topology is one of ring, regular in the runs with seed=1$"):
+        assert len(runs.only(seed=1, topology="torus")) == 0
     assert runs.only(seed=2)[0].id == runs[2].id
     with pytest.raises(ValueError, match="no run has a setting `sede`"):
         runs.only(sede=1)

@@ -22,10 +22,12 @@ mod estimate;
 mod holm;
 mod paired;
 mod quantile;
+mod quartiles;
 mod student;
 
 pub use estimate::{Estimate, Interval, Spread};
 pub use holm::holm;
 pub use paired::{Paired, PairedTest};
 pub use quantile::{middle_nine_tenths, middles_by_key, quantile};
+pub use quartiles::{Quantile, Quartiles};
 pub use student::{LEVEL, two_sided_p_value, two_sided_quantile};

@@ -22,12 +22,16 @@ fn bars(svg: &str) -> Vec<[f64; 4]> {
 #[test]
 fn bars_are_as_high_as_the_means_where_they_are_asked_for() {
     let (sandbox, _) = figure::finished();
-    for place in ["", "--at round=2"] {
+    for (place, centre) in [
+        ("", "mean"),
+        ("--at round=2", "mean"),
+        ("--summary median", "median"),
+    ] {
         let table = format!("table runs/first --by topology --format json {place}");
         let rows = sandbox.says(&table).ended_with(0).json();
         let means: Vec<f64> = rows
             .iter()
-            .map(|row: &Value| row["mean"].as_f64().unwrap())
+            .map(|row: &Value| row[centre].as_f64().unwrap())
             .collect();
         let line = format!("figure runs/first --by topology --bars {place} -o bars.svg");
         sandbox.says(&line).ended_with(0);

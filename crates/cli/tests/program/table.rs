@@ -66,6 +66,52 @@ fn rows_hold_mean_and_interval_over_seeds() {
 }
 
 #[test]
+fn rows_hold_median_and_quartiles_where_they_are_asked_for() {
+    let (sandbox, records) = finished();
+    let line = "table runs/tiny --by topology --only learning_rate=0.2 --summary median";
+    let rows = sandbox
+        .says(&format!("{line} --format json"))
+        .ended_with(0)
+        .json();
+    let mut ring = seeds(&records, [1, 0], "test_accuracy");
+    ring.sort_by(f64::total_cmp);
+    let [low, middle, high] = ring;
+    assert_eq!(rows[0]["n"], 3);
+    is(&rows[0]["median"], middle);
+    is(&rows[0]["q1"], 0.5 * (low + middle));
+    is(&rows[0]["q3"], 0.5 * (middle + high));
+    let said = sandbox.says(line).ended_with(0).out;
+    let cell = format!("{:.2} [", 100.0 * middle);
+    assert!(said.contains(&cell), "{cell}: {said}");
+    assert!(
+        said.contains("median [lower quartile, upper quartile] over seed"),
+        "{said}"
+    );
+    for option in ["--compare topology=ring", "--spread sd"] {
+        let refused = sandbox.says(&format!("{line} {option}"));
+        refused
+            .ended_with(2)
+            .complained_of(&[option.split(' ').next().unwrap(), "--summary median"]);
+    }
+}
+
+#[test]
+fn a_table_in_latex_has_the_caption_and_the_label_that_were_asked_for() {
+    let (sandbox, _) = finished();
+    let line = "table runs/tiny --by topology --only learning_rate=0.2 --label tab:overlays";
+    let text = sandbox
+        .says(&format!("{line} --caption Overlays. --format latex"))
+        .ended_with(0)
+        .out;
+    assert!(
+        text.contains("\\caption{Overlays. ") && text.contains("}\n\\label{tab:overlays}\n"),
+        "{text}"
+    );
+    let refused = sandbox.says(line);
+    refused.ended_with(2).complained_of(&["--label", ".tex"]);
+}
+
+#[test]
 fn a_table_takes_only_the_runs_that_are_asked_for() {
     let (sandbox, records) = finished();
     let line = "table runs/tiny --by topology --format json --only";

@@ -78,7 +78,7 @@ fn of_several_settings_tables_and_figures_take_the_best_combination() {
     for (best, refused) in [
         (
             "learning_rate,seed",
-            "--best seed: rows are means over seed",
+            "--best seed: a row is the mean or the median over seed",
         ),
         ("learning_rate,", "no setting is called ``"),
     ] {

@@ -9,7 +9,7 @@ use meshfold_comparison::{
 use meshfold_experiment::files::whole_file::write_to;
 use meshfold_figure::{Figure, Format, Scale};
 
-use crate::commands::tabulate::{absent, tell_left_out};
+use crate::commands::tabulate::{SummaryChoice, absent, tell_left_out};
 use crate::failure::Failure;
 use crate::gathered::gathered;
 use crate::length::Length;
@@ -68,7 +68,10 @@ pub(crate) struct FigureArguments {
     /// runs have any, else that of --y]
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
-    /// What to draw around the mean; quantiles and range do not go with --bars and --x SETTING or share_of_clients
+    /// Whether a curve, bar or point is the mean of its runs or their median
+    #[arg(long, value_enum, default_value = "mean")]
+    summary: SummaryChoice,
+    /// What to draw around the mean or the median; quantiles and range do not go with --bars and --x SETTING or share_of_clients
     #[arg(long, value_enum, default_value = "interval")]
     band: BandChoice,
     /// Draw bars and no curves: a group for each value of the first setting of --by, a colour for each of the others
@@ -109,7 +112,7 @@ pub(crate) struct FigureArguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum BandChoice {
-    /// 95 % interval of the mean (Student's t)
+    /// 95 % interval of the mean (Student's t); the quartiles around a median
     Interval,
     /// Standard deviation of the runs
     Sd,
@@ -201,6 +204,7 @@ fn request(arguments: &FigureArguments) -> Result<PlotRequest, Failure> {
             on: arguments.on.clone(),
             x: arguments.x.clone(),
             y: arguments.y.clone(),
+            summary: arguments.summary.summary(),
             band: arguments.band.band(),
             words: arguments.name.clone(),
         },

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use meshfold_comparison::{
-    At, Grid, Naming, Only, Request, Spread, Table, csv, latex, markdown, records,
+    At, Grid, Naming, Only, Request, Spread, Summary, Surroundings, Table, csv, latex, markdown,
+    records,
 };
 use meshfold_experiment::files::whole_file::write_to;
 use meshfold_experiment::results::{is_run, sweep_order};
@@ -27,7 +28,7 @@ Examples:
   meshfold table runs/first --by topology,algorithm --best learning_rate --compare algorithm=dsgd
   meshfold table runs/first --by algorithm --metric test_accuracy,test_loss,bytes_total
   meshfold table runs/first --by algorithm,partition --across partition -o table.tex
-  meshfold table runs/first --by topology --at target=0.95 --format latex -o table.tex")]
+  meshfold table runs/first --by topology --at target=0.95 --summary median")]
 pub(crate) struct TableArguments {
     /// Folders of runs, or folders that hold runs
     #[arg(required = true, value_name = "DIR")]
@@ -69,10 +70,13 @@ pub(crate) struct TableArguments {
     /// Compare each row with the one that has this value, over the same seeds
     #[arg(long, value_name = "SETTING=VALUE", value_parser = setting)]
     compare: Option<Baseline>,
-    /// Show the values of this setting of --by side by side, each with its mean: a table for a paper; with --compare a star marks what differs significantly
+    /// Show the values of this setting of --by side by side, each with its mean or median: a table for a paper; with --compare a star marks what differs significantly
     #[arg(long, value_name = "SETTING")]
     across: Option<String>,
-    /// What to show behind ±
+    /// Whether a row shows the mean of its runs, or their median with the quartiles in brackets
+    #[arg(long, value_enum, default_value = "mean")]
+    summary: SummaryChoice,
+    /// What to show behind ±, beside a mean
     #[arg(long, value_enum, default_value = "interval")]
     spread: SpreadChoice,
     /// Words that stand for a setting, a value or a figure, such as dfedavg=DFedAvg; CSV and JSON keep the names; repeatable
@@ -81,6 +85,12 @@ pub(crate) struct TableArguments {
     /// How to write it [default: by the ending of FILE, else terminal]
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// The beginning of the caption, in LaTeX; the notes of the table follow
+    #[arg(long, value_name = "TEXT")]
+    caption: Option<String>,
+    /// By which a text refers to the table, in LaTeX: \ref{tab:accuracy}
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
     /// Write the table to a file
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -91,6 +101,23 @@ pub(crate) struct TableArguments {
 struct Baseline {
     setting: String,
     value: String,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SummaryChoice {
+    /// Of what it takes to reach a target, the mean of the runs that reach it
+    Mean,
+    /// Runs that never reach a target are larger than all others
+    Median,
+}
+
+impl SummaryChoice {
+    pub(crate) fn summary(self) -> Summary {
+        match self {
+            Self::Mean => Summary::Mean,
+            Self::Median => Summary::Median,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -139,6 +166,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
         ));
     }
     let format = format(arguments)?;
+    let around = around(arguments, format)?;
     let gathered = gathered(&arguments.folders)?;
     let baseline = arguments.compare.as_ref();
     let mut figures = arguments
@@ -157,6 +185,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
         also: figures.collect(),
         compare: baseline.map(|baseline| (baseline.setting.clone(), baseline.value.clone())),
         across: arguments.across.clone(),
+        summary: arguments.summary.summary(),
         spread: match arguments.spread {
             SpreadChoice::Interval => Spread::Interval,
             SpreadChoice::Sd => Spread::Deviation,
@@ -169,7 +198,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     let has_choice = !arguments.only.is_empty();
     table.notes.extend(absent(&arguments.folders, has_choice));
     let most = terminal::width().filter(|_| arguments.out.is_none());
-    let text = text(&table, format, most)?;
+    let text = text(&table, format, &around, most)?;
     match &arguments.out {
         Some(file) => {
             write_to(file, text.as_bytes()).map_err(|error| Failure::unwritten(file, error))?
@@ -232,12 +261,34 @@ fn format(arguments: &TableArguments) -> Result<Format, Failure> {
     }
 }
 
-/// The table in a format; for people no wider than `most` columns of text.
-fn text(table: &Table, format: Format, most: Option<usize>) -> Result<String, Failure> {
+/// The caption and the label that were asked for, which LaTeX has alone.
+fn around(arguments: &TableArguments, format: Format) -> Result<Surroundings, Failure> {
+    let asked = [
+        ("--caption", &arguments.caption),
+        ("--label", &arguments.label),
+    ];
+    match asked.iter().find(|(_, text)| text.is_some()) {
+        Some((option, _)) if format != Format::Latex => Err(Failure::refused(format!(
+            "{option}: tables in LaTeX have one; end the file in .tex, or say --format latex"
+        ))),
+        _ => Ok(Surroundings {
+            caption: arguments.caption.clone(),
+            label: arguments.label.clone(),
+        }),
+    }
+}
+
+/// The table in a format: in LaTeX with what goes `around` it, for people no wider than `most` columns of text.
+fn text(
+    table: &Table,
+    format: Format,
+    around: &Surroundings,
+    most: Option<usize>,
+) -> Result<String, Failure> {
     Ok(match format {
         Format::Terminal => lines(&Grid::of(table), most),
         Format::Markdown => markdown(&Grid::of(table)),
-        Format::Latex => latex(&Grid::of(table)),
+        Format::Latex => latex(&Grid::of(table), around),
         Format::Csv => csv(table).map_err(Failure::broken)?,
         Format::Json => {
             let records = records(table).into_iter();

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from meshfold._comparison import text
+from meshfold._errors import warn_user
 
 
 def chosen(configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[int]:
-    """The places of the configurations that have these values of settings.
+    """The places of the configurations that have these values of settings. Warns if there are none.
 
     Raises:
         ValueError: if none of them has a setting of such a name.
@@ -17,7 +18,32 @@ def chosen(configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) ->
     for name in settings:
         if configs and not any(list(_values(config, name)) for config in configs):
             raise ValueError(f"only: no run has a setting `{name}`: give its dotted path, such as `algorithm.dsgd.learning_rate`, or the end of it")
-    return [place for place, config in enumerate(configs) if all(_has(config, name, wanted) for name, wanted in settings.items())]
+    places = [place for place, config in enumerate(configs) if all(_has(config, name, wanted) for name, wanted in settings.items())]
+    if configs and not places:
+        warn_user(_nothing_left(configs, settings))
+    return places
+
+
+def _nothing_left(configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
+    """The first setting after which no configuration is left, and the values that it has in those before."""
+    left, before = list(configs), []
+    for name, wanted in settings.items():
+        found = [config for config in left if _has(config, name, wanted)]
+        if not found:
+            known = {_shown(value): None for config in left for value in _values(config, name)}
+            among = f" in the runs with {' and '.join(before)}" if before else ""
+            return f"only: no run is left: {name} is one of {', '.join(known) or 'nothing'}{among}"
+        left = found
+        before.append(f"{name}={wanted}")
+    raise AssertionError("some configuration has all of the settings")
+
+
+def _shown(value: Any) -> str:
+    """A value as it may be asked for: of parts and methods with settings of their own, the name."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((kind, about),) = value.items()
+        return str(about.get("name") if kind == "own" and isinstance(about, Mapping) else kind)
+    return text(value)
 
 
 def _has(config: Mapping[str, Any], name: str, wanted: Any) -> bool:

@@ -17,10 +17,10 @@ Value = str | int | float | bool | None
 
 
 class Comparison:
-    """A table with a row for each setting, with the mean over its runs. Libraries that read Arrow take it as it is.
+    """A table with a row for each setting, with the mean or the median over its runs. Libraries that read Arrow take it as it is.
 
     Printed, and in notebooks, it has means with 95 % intervals; accuracies are in per cent. `to_polars` and the others have plain
-    numbers: `n`, `mean`, `sd`, and `low` and `high`, the ends of the interval; accuracies are fractions.
+    numbers: `n`, `mean`, `sd`, and `low` and `high`, the ends of the interval, or `n`, `median`, `q1` and `q3`; accuracies are fractions.
 
     Attributes:
         notes: what a reader must know, such as which runs are missing or ended early.
@@ -57,9 +57,18 @@ class Comparison:
         """The table in Markdown, as people read it."""
         return self._markdown
 
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the package booktabs."""
-        return self._latex
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """The table in LaTeX, for the package booktabs.
+
+        Args:
+            caption: the beginning of the caption, in LaTeX; the notes of the table follow.
+            label: by which a text refers to the table: `\\ref{tab:accuracy}`.
+        """
+        head, caption_begins, rest = self._latex.partition("\\caption{")
+        notes, table_begins, table = rest.partition("}\n\\begin{tabular}")
+        whole = notes if caption is None else " ".join(part for part in (caption, notes) if part)
+        labelled = "" if label is None else f"\n\\label{{{label}}}"
+        return head + caption_begins + whole + "}" + labelled + table_begins[1:] + table
 
     def _repr_markdown_(self) -> str:
         return self._markdown

@@ -86,8 +86,8 @@ class RunFailed(MeshfoldError):
 
 
 class MeshfoldWarning(UserWarning):
-    """An experiment that may not be what you meant, results that may differ from those of a run on this machine, or a call-back that
-    does not work."""
+    """An experiment or a choice of runs that may not be what you meant, results that may differ from those of a run on this machine, or
+    a call-back that does not work."""
 
 
 def warn_user(told: str) -> None:

@@ -234,6 +234,9 @@ class Runs(Sequence[Run]):
 
         Raises:
             ValueError: if no run has a setting of such a name.
+
+        Warns:
+            MeshfoldWarning: if no run is left, with the values that there are.
         """
         places = chosen([run.config for run in self], {**(settings or {}), **more})
         return Runs(self._recorded, [self._places[place] for place in places])
@@ -246,9 +249,10 @@ class Runs(Sequence[Run]):
     def metrics(self) -> Table:
         """A table with a row for each evaluation of each run.
 
-        Its columns are `run` (the id), the settings in which the runs differ by their dotted paths, `clients`, `parameters`, and
-        the figures of `metrics.jsonl`, such as `round`, `test_accuracy` (the mean over the models; `.min`, `.max` and `.std` beside
-        it), `train_loss` and `bytes_total`. Counts are whole numbers, other figures are not. `descriptions` says what each means.
+        Its columns are `run` (the id), the settings in which the runs differ by their dotted paths, those that several methods have by
+        their last keys, too (`learning_rate`), `clients`, `parameters`, and the figures of `metrics.jsonl`, such as `round`,
+        `test_accuracy` (the mean over the models; `.min`, `.max` and `.std` beside it), `train_loss` and `bytes_total`. Counts are whole
+        numbers, other figures are not. `descriptions` says what each means.
         """
         return self._recorded.metrics(self._places)
 
@@ -273,6 +277,7 @@ class Runs(Sequence[Run]):
         on: str | None = None,
         compare: Mapping[str, Value] | None = None,
         across: str | None = None,
+        summary: Literal["mean", "median"] = "mean",
         spread: Literal["interval", "sd", "se"] = "interval",
         names: Mapping[Value, str] | None = None,
     ) -> Comparison:
@@ -299,9 +304,13 @@ class Runs(Sequence[Run]):
                 `metric`, if absent.
             compare: compare each row with the one that has this value, over the same seeds: `{"algorithm": "dsgd"}`. Data frames have
                 the p-value, and beside it `p_value_holm`, corrected by Holm's method for all comparisons of the table, as printed.
-            across: print the values of this setting of `by` side by side, each with its mean, also in Markdown and LaTeX. With
+            across: print the values of this setting of `by` side by side, each with its mean or median, also in Markdown and LaTeX. With
                 `compare` a star marks what differs significantly. Data frames keep a row for each setting.
-            spread: what is printed behind ±: half of the 95 % interval, the standard deviation `sd`, or the standard error `se`.
+            summary: `median` in place of the mean, with the lower and the upper quartile in brackets. Of what it takes to reach a target,
+                runs that never reach it are larger than all others. Data frames have `median`, `q1` and `q3`, null where they lie among
+                such runs. Without `compare`, whose tests are of means.
+            spread: what is printed behind ±, beside a mean: half of the 95 % interval, the standard deviation `sd`, or the standard error
+                `se`.
             names: words that stand for settings, values and figures, also in Markdown and LaTeX: `{"dfedavg": "DFedAvg"}`. Data frames
                 keep the names.
 
@@ -320,6 +329,7 @@ class Runs(Sequence[Run]):
             "metric": listed(metric, "metric"),
             "compare": one_of(compare, "compare", '{"algorithm": "dsgd"}'),
             "across": across,
+            "summary": summary,
             "spread": spread,
             "names": wording(names),
         }
@@ -333,6 +343,7 @@ class Runs(Sequence[Run]):
         x: str = "rounds",
         over: str = "seed",
         only: Mapping[str, Value | Sequence[Value]] | None = None,
+        summary: Literal["mean", "median"] = "mean",
         band: str | None = "interval",
         log: str | Sequence[str] = (),
         linear: str | Sequence[str] = (),
@@ -349,7 +360,7 @@ class Runs(Sequence[Run]):
         best: str | Sequence[str] | None = None,
         on: str | None = None,
     ) -> Figure:
-        """Curves of a figure, each the mean over repeated runs with a band around it, or bars. It is what `meshfold figure` draws.
+        """Curves of a figure, each the mean or median over repeated runs with a band around it, or bars. It is what `meshfold figure` draws.
 
         `runs.figure("topology").save("accuracy.pdf")` writes it; a notebook shows it. `runs.figure("algorithm", x="alpha")` draws the last
         accuracy of each method over the values of a setting, with error bars.
@@ -364,9 +375,10 @@ class Runs(Sequence[Run]):
                 `share_of_clients`: each curve then shows the clients where `at` says, from the least value of `y` to the largest.
             over: the setting whose values repeat a curve.
             only: draw only runs with these values: `{"topology": ["ring", "complete"]}`.
-            band: `interval`, the 95 % interval of the mean; `sd` and `se`, the standard deviation of the runs and the standard
-                error of the mean; `quantiles`, 5 % and 95 % of the clients; `range`, their least and largest;
-                or None. Over a setting or the clients not `quantiles` or `range`.
+            summary: `median` in place of the mean over repeated runs.
+            band: `interval`, the 95 % interval of the mean, or the quartiles around a median; `sd` and `se`, the standard deviation of the
+                runs and the standard error of the mean, not around a median; `quantiles`, 5 % and 95 % of the clients; `range`, their
+                least and largest; or None. Over a setting or the clients not `quantiles` or `range`.
             log: the axes that are logarithmic, `x` and `y`.
             linear: the axes that are linear. Over a setting `x` is logarithmic otherwise if the largest value is 20 times the smallest or
                 more.
@@ -402,6 +414,7 @@ class Runs(Sequence[Run]):
             "on": on,
             "x": x,
             "y": y,
+            "summary": summary,
             "band": band,
             "log": listed(log, "log"),
             "linear": listed(linear, "linear"),
