@@ -8,6 +8,7 @@
 pub mod aggregation;
 mod error;
 mod kept;
+mod lost_messages;
 mod message_scope;
 mod method_spec;
 mod methods;
@@ -31,6 +32,7 @@ pub use {meshfold_engine, meshfold_topology};
 pub use aggregation::PartialAggregation;
 pub use error::AlgorithmError;
 pub use kept::KeptStack;
+pub use lost_messages::{Direction, LostMessages};
 pub use message_scope::{MessageScope, Pair};
 pub use method_spec::{
     Holders, IterateWeighting, MethodSpec, OverlayUse, Profile, RowKind, Rows, ServerNodes,

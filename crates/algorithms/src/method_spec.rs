@@ -80,7 +80,7 @@ pub struct Profile<'a> {
     pub straggler_policy: Policy,
     /// Whether a client must hear from everyone who hears from it, so that stragglers cannot go on receiving.
     pub needs_mutual_exchange: bool,
-    /// Whether messages between neighbours may be lost: the method averages those that arrive, and no client keeps what another is thought to
+    /// Whether messages may be lost: the method averages those that arrive, and no client keeps what another is thought to
     /// know.
     pub may_lose_messages: bool,
     /// Whether it is defined for an overlay that stays, so that differences between models may grow on one that changes.

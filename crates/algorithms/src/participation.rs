@@ -2,6 +2,7 @@
 
 use crate::aggregation::subset;
 use crate::error::AlgorithmError;
+use crate::lost_messages::Direction;
 use crate::round::{Forecast, Round, Setting};
 use crate::traffic::Message;
 use crate::training::Training;
@@ -63,20 +64,33 @@ pub enum Weighting {
 pub struct Participants {
     /// Those that the server sends its model to.
     pub sent_to: Vec<RowWork>,
-    /// The work of those whose models come back: stragglers that are dropped are left out.
+    /// The work of those that send models back: stragglers that are dropped are left out, and whom the server's model does not reach.
     pub rows: Vec<RowWork>,
+    /// Whether the model of each of `rows` reaches the server.
+    pub arrives: Vec<bool>,
 }
 
 impl Participants {
     /// What becomes of the `chosen` of a round.
     pub fn of(chosen: Vec<RowWork>, round: &mut Round<'_>, training: &Training) -> Self {
+        let (number, lost) = (round.number, round.lost_messages);
+        let is_lost = |row: &RowWork, way| lost.is_lost(number, row.client, way);
         let mut rows = round.in_time(chosen.clone(), training);
         rows.retain(|row| row.amount != Amount::Idle);
         let sent_to = match round.has_deadline() {
             true => chosen,
             false => rows.clone(),
         };
-        Self { sent_to, rows }
+        rows.retain(|row| !is_lost(row, Direction::Down));
+        let arrives = rows
+            .iter()
+            .map(|row| !is_lost(row, Direction::Up))
+            .collect();
+        Self {
+            sent_to,
+            rows,
+            arrives,
+        }
     }
 }
 
@@ -161,9 +175,18 @@ impl Weighting {
 
     /// The weight of each participant, divided by the sum of the weights.
     pub fn shares(self, rows: &[RowWork], setting: &Setting) -> Vec<f64> {
-        let weight = |row: &RowWork| self.weight(row, setting);
-        let all: f64 = rows.iter().map(weight).sum();
-        rows.iter().map(|row| weight(row) / all).collect()
+        self.shares_of(rows, &vec![true; rows.len()], setting)
+    }
+
+    /// The weight of each participant whose model `arrives`, divided by the sum of their weights, and 0 for the others.
+    pub fn shares_of(self, rows: &[RowWork], arrives: &[bool], setting: &Setting) -> Vec<f64> {
+        let weight = |(row, arrives): (&RowWork, &bool)| match arrives {
+            true => self.weight(row, setting),
+            false => 0.0,
+        };
+        let rows = || rows.iter().zip(arrives);
+        let all: f64 = rows().map(weight).sum();
+        rows().map(|row| weight(row) / all).collect()
     }
 }
 

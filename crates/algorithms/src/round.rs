@@ -2,6 +2,7 @@
 
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
+use crate::lost_messages::LostMessages;
 use crate::network_speeds::NetworkSpeeds;
 use crate::own_figures::{OwnFigure, OwnFigures};
 use crate::sent_models::SentModels;
@@ -82,9 +83,9 @@ pub struct Round<'a> {
     pub overlay: Option<&'a Overlay>,
     /// The overlay over which messages were sent, where some were lost: [`Round::overlay`] then has the links over which they arrive.
     pub sent_over: Option<&'a Overlay>,
-    /// The probability with which the method is to lose each message of the round, if it [simulates time itself](crate::Profile::has_own_clock).
-    /// It is 0 for others, whose [`Round::overlay`] has lost them already.
-    pub loss_probability: f64,
+    /// The messages that the method is to lose itself, if it [simulates time itself](crate::Profile::has_own_clock) or has no overlay. None
+    /// for others, whose [`Round::overlay`] has lost them already.
+    pub lost_messages: LostMessages,
     /// The mixing matrix of the overlay.
     pub mixing: Option<&'a Mixing>,
     /// Which clients take part in this round, `[N]`: the dead, dropped stragglers and frozen nodes do not.
@@ -133,7 +134,7 @@ impl Round<'_> {
             learner: &mut *self.learner,
             overlay: self.overlay,
             sent_over: self.sent_over,
-            loss_probability: self.loss_probability,
+            lost_messages: self.lost_messages,
             mixing: self.mixing,
             alive: self.alive,
             gone: self.gone,

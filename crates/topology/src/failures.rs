@@ -30,7 +30,7 @@ pub struct Failure {
     /// The edges that fail, by their ends; an edge that an overlay does not have is disregarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edges: Option<Target<(u32, u32)>>,
-    /// The messages between neighbours that are lost on their way.
+    /// The messages that are lost on their way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<MessageLoss>,
     /// The first round without them, from 1.
@@ -53,13 +53,15 @@ pub struct Failure {
 
 /// How many messages are lost on their way.
 ///
-/// In each round every message from a neighbour is lost with this probability, independently of all others and of the message in the
+/// In each round every message is lost with this probability, independently of all others and of the message in the
 /// other direction. The sender does not know: a lost message counts among the bytes sent and takes its time. The receiver mixes what
 /// arrives, and gives the weight of a lost message to its own model. Rows of the mixing matrix still sum to 1, and columns do not, so that
 /// the plain mean of the models drifts. `push_sum` sends shares of a total, and what is lost of them is gone.
 ///
-/// It is for methods that mix what arrives over an overlay of clients: without an overlay, with `aggregation` or `quantise`, and in methods
-/// that need exchanges to go both ways it is refused.
+/// In `fedavg` and `fedprox` the messages between the server and the participants are lost, in either direction.
+///
+/// It is for methods that average what arrives: with `aggregation` or `quantise`, and in methods that need exchanges to go both ways, it is
+/// refused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageLoss {

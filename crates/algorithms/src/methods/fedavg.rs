@@ -21,7 +21,8 @@ method_config! {
     ///
     /// # Interpretation
     /// Momentum is zero at the start of each round, as a participant starts from the server's model. With `steps_from: own`
-    /// all clients take part.
+    /// all clients take part. A participant to which the server's model is lost does nothing. Of those whose own model is lost on its way the
+    /// server's mean knows nothing; if all are, its model stays as it is.
     #[derive(JsonSchema)]
     pub struct Fedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How many clients take part in a round; all by default.
@@ -48,12 +49,18 @@ pub(crate) struct FedavgState {
 
 impl Algorithm for FedavgState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let Participants { sent_to, rows } = self.participation.choose(round, &self.training); // Algorithm 1, S_t
+        let Participants {
+            sent_to,
+            rows,
+            arrives,
+        } = self.participation.choose(round, &self.training); // Algorithm 1, S_t
+        let (server, bytes) = (self.setting.clients as u32, self.setting.model_bytes());
+        if !sent_to.is_empty() {
+            round.traffic.messages(down(server, &sent_to, bytes));
+        }
         if rows.is_empty() {
             return Ok(());
         }
-        let (server, bytes) = (self.setting.clients as u32, self.setting.model_bytes());
-        round.traffic.messages(down(server, &sent_to, bytes));
         let mut slots = models.gather(&vec![0; rows.len()])?; // w_t to every k in S_t
         let start = (self.mu > 0.0).then(|| slots.duplicate());
         let mut work = round.work(&rows, &self.training);
@@ -63,7 +70,10 @@ impl Algorithm for FedavgState {
         });
         round.train(&mut slots, Velocity::Fresh, &work)?; // ClientUpdate
         round.traffic.messages(up(server, &rows, bytes));
-        let shares = self.weighting.shares(&rows, &self.setting);
+        if !arrives.contains(&true) {
+            return Ok(());
+        }
+        let shares = self.weighting.shares_of(&rows, &arrives, &self.setting);
         let mean = MixingMatrix::average(1, shares)?;
         slots.mix(&Mixing::new(&mean))?; // w_{t+1} <- Σ n_k/n w_k
         *models = slots;
@@ -73,7 +83,10 @@ impl Algorithm for FedavgState {
 
 impl MethodSpec for Fedavg {
     fn profile(&self) -> Profile<'_> {
-        self.steps_from.profile(Profile::one_server())
+        self.steps_from.profile(Profile {
+            may_lose_messages: self.steps_from.is_mean(),
+            ..Profile::one_server()
+        })
     }
 
     usual!(training, steps_per_round);

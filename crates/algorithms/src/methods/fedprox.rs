@@ -40,6 +40,7 @@ impl MethodSpec for Fedprox {
     fn profile(&self) -> Profile<'_> {
         Profile {
             adds_to_gradients: self.mu > 0.0,
+            may_lose_messages: true,
             ..Profile::one_server()
         }
     }

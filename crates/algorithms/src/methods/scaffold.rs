@@ -64,7 +64,7 @@ struct ScaffoldState {
 
 impl Algorithm for ScaffoldState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let Participants { sent_to, rows } = self.participation.choose(round, &self.training);
+        let Participants { sent_to, rows, .. } = self.participation.choose(round, &self.training);
         if rows.is_empty() {
             return Ok(());
         }

@@ -40,7 +40,8 @@ struct SwarmState {
 
 impl Algorithm for SwarmState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let Participants { sent_to, rows } = Participation::default().choose(round, &self.training);
+        let Participants { sent_to, rows, .. } =
+            Participation::default().choose(round, &self.training);
         if rows.is_empty() {
             return Ok(());
         }

@@ -1,10 +1,11 @@
 //! Messages that are lost on their way, against a transcription in double precision that knows which arrive.
 
-use crate::support::plain::{self, mix, sum};
-use crate::support::{MethodRun, Models, Scene, full, run};
-use crate::support::{chorded_path, expect_close};
-use meshfold_algorithms::Order;
+use crate::support::plain::{self, mean, mix, sum};
+use crate::support::{MethodRun, Models, SIZES, Scene, chorded_path, expect_close, full, run};
+use meshfold_algorithms::{LostMessages, Order, Participation, StepsFrom, Weighting};
+use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
+use rand::RngExt;
 
 /// Messages that are lost in every round: 0-1 in one direction, 1-3 in both, of two others one each.
 const LOST: [(u32, u32); 5] = [(0, 1), (1, 3), (3, 1), (3, 2), (4, 3)];
@@ -145,6 +146,83 @@ fn push_sum_loses_what_was_on_its_way() {
     expect_close(&course.models(), &z);
     assert!(weight.iter().sum::<f64>() < 4.5, "{weight:?}");
     assert_eq!(course.models_sent(), 10.0);
+}
+
+/// The server's model reaches some of the participants, and those of some of these reach the server.
+#[test]
+fn fedavg_averages_what_comes_back() {
+    let lost_messages = LostMessages {
+        probability: 0.4,
+        seed: 3,
+    };
+    let scene = Scene {
+        lost_messages,
+        ..Scene::with_a_death().without_overlay()
+    };
+    for mu in [None, Some(0.5)] {
+        let (participation, weighting) = (Participation::default(), Weighting::Examples);
+        let method = match mu {
+            None => method!(
+                Fedavg {
+                    participation: participation,
+                    weighting: weighting,
+                    steps_from: StepsFrom::Mean
+                },
+                full(2)
+            ),
+            Some(mu) => method!(
+                Fedprox {
+                    mu: mu,
+                    participation: participation,
+                    weighting: weighting
+                },
+                full(2)
+            ),
+        };
+        let course = run(&method, &scene, 6);
+        let mut server = course.start[0].clone();
+        let (mut sent, mut steps) = (Vec::new(), Vec::new());
+        for round in 1..=6 {
+            let arrives = |client: &usize, step| {
+                let key = Key {
+                    round: round as u64,
+                    row: *client as u32,
+                    step,
+                    ..Key::default()
+                };
+                stream(3, Purpose::Failure, key).random::<f64>() >= 0.4
+            };
+            let alive = scene.alive(round);
+            let chosen: Vec<usize> = (0..5).filter(|client| alive[*client]).collect();
+            let reached: Vec<usize> = chosen.iter().copied().filter(|c| arrives(c, 1)).collect();
+            let back: Vec<usize> = reached.iter().copied().filter(|c| arrives(c, 2)).collect();
+            let local = |client: &usize| {
+                let mut w = server.clone();
+                for _ in 0..2 {
+                    let g = plain::gradient(&course.learner, *client, &w);
+                    let mu = f64::from(mu.unwrap_or(0.0));
+                    let pulled = sum(&[(1.0, &g), (mu, &w), (-mu, &server)]);
+                    w = sum(&[(1.0, &w), (-plain::rate(), &pulled)]);
+                }
+                w
+            };
+            let models: Models = back.iter().map(local).collect();
+            let weighed: Vec<(f64, &[f64])> = back
+                .iter()
+                .zip(&models)
+                .map(|(client, model)| (SIZES[*client] as f64, model.as_slice()))
+                .collect();
+            if !weighed.is_empty() {
+                server = mean(&weighed);
+            }
+            sent.push((chosen.len() + reached.len()) as u64 * course.setting.model_bytes());
+            steps.push(2 * reached.len() as u32);
+        }
+        expect_close(&course.models(), &[server]);
+        let found = course.traffic.iter().map(|traffic| traffic.bytes_total());
+        assert_eq!(found.collect::<Vec<_>>(), sent);
+        assert!(steps.iter().any(|steps| *steps < 10), "{steps:?}");
+    }
 }
 
 #[test]

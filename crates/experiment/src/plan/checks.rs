@@ -346,11 +346,11 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
             let method = &config.algorithm;
             let needed = match method {
                 Method::Own(_) => {
-                    "a method that says `may_lose_messages = True` and has an overlay or a clock of its own"
+                    "a method that says `may_lose_messages = True`, and has an overlay, a server or a clock of its own"
                 }
                 _ => {
                     "a method that averages what arrives over an overlay of clients, such as dsgd or dfedavgm, without `aggregation` and \
-                     `quantise`"
+                     `quantise`, or fedavg or fedprox"
                 }
             };
             return Err(run.wrong(&format!("failures.{index}.messages"), method.name(), needed));

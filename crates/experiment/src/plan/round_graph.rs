@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use meshfold_algorithms::{
-    OverlayUse, Policy, RowKind, StragglerContext, StragglerUnit, Training, Work,
+    Method, OverlayUse, Policy, RowKind, StragglerContext, StragglerUnit, Training, Work,
 };
 use meshfold_engine::{Amount, Learner, Mixing, RowWork};
 use meshfold_topology::{
@@ -157,7 +157,7 @@ impl<'a> RoundGraphs<'a> {
             return Ok(None);
         };
         let config = &self.plan.config;
-        if config.algorithm.profile().has_own_clock {
+        if loses_messages_itself(&config.algorithm) {
             return Ok(None);
         }
         let draw = failure_checks::draws(config);
@@ -423,6 +423,12 @@ fn edges_alone(failures: &Failures) -> Failures {
         }
     }
     edges
+}
+
+/// Whether the method, and not the run, loses the messages that are lost: it alone knows when they go, or between whom.
+pub(crate) fn loses_messages_itself(method: &Method) -> bool {
+    let profile = method.profile();
+    profile.has_own_clock || profile.overlay == OverlayUse::Refused
 }
 
 /// Whether the run, and not the method, drops the stragglers.

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use meshfold_algorithms::{
-    Algorithm, IterateWeighting, Method, OwnFigures, Phase, Round, RowKind, SentModels, Setting,
-    StragglerContext, Traffic,
+    Algorithm, IterateWeighting, LostMessages, Method, OwnFigures, Phase, Round, RowKind,
+    SentModels, Setting, StragglerContext, Traffic,
 };
 use meshfold_data::{Examples, TrainingList};
 use meshfold_engine::{
@@ -18,7 +18,7 @@ use meshfold_engine::{
 
 use crate::config::budget::Budget;
 use crate::network::{Clock, SimulatedTime};
-use crate::plan::round_graph::{RoundGraphs, drops_rows};
+use crate::plan::round_graph::{RoundGraphs, drops_rows, loses_messages_itself};
 use crate::plan::run_plan::RunPlan;
 use crate::rank_steps::{Step, announce};
 use crate::results::checkpoint::Totals;
@@ -227,9 +227,12 @@ impl<'a> RunState<'a> {
             learner: &mut self.learner,
             overlay: graph.overlay.as_deref(),
             sent_over: graph.sent_over.as_deref(),
-            loss_probability: match method.profile().has_own_clock {
-                true => self.plan.config.failures.loss_probability(number),
-                false => 0.0,
+            lost_messages: match loses_messages_itself(method) {
+                true => LostMessages {
+                    probability: config.failures.loss_probability(number),
+                    seed: config.seed_of(Purpose::Failure),
+                },
+                false => LostMessages::NONE,
             },
             mixing: graph.mixing.as_ref(),
             alive: &graph.working,

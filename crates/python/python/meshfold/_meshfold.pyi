@@ -424,9 +424,10 @@ class Round:
         """How fast clients and links are, if the configuration has a `network`."""
     @property
     def loss_probability(self) -> float:
-        """The probability with which a method with a clock of its own loses each message of the round, as `failures` have it.
+        """The probability with which the method loses each message of the round, as `failures` have it.
 
-        It is 0 for other methods: what they see of the round is without the messages that are lost.
+        A method with a clock of its own, or without an overlay, loses messages itself. It is 0 for other methods: what they see of the round is
+        without the messages that are lost.
         """
     @property
     def learning_rates(self) -> NDArray[np.float32]:

@@ -86,7 +86,7 @@ class Method:
             fail for a time.
         may_lose_messages: whether `failures: [{messages: {probability: 0.1}}]` has a meaning: the method averages what arrives, by
             `round.mixing` or over the arcs of `round.edges`, and no client keeps what another is thought to know. A method with a clock of its own
-            loses each message with the probability `round.loss_probability`. A plan refuses messages that are lost without it.
+            or without an overlay loses each message with the probability `round.loss_probability`. A plan refuses messages that are lost without it.
         needs_even_links: whether it reads `round.network.latency_seconds` and `bytes_per_second`. If so, a plan refuses a `network` whose links
             differ or whose bandwidths change.
         stacks: the most stacks that it holds besides the models; memory is planned for them.

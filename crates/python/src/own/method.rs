@@ -136,7 +136,8 @@ impl MethodSpec for PyMethod {
             shows_models: self.sends_models,
             needs_lasting_overlay: self.needs_lasting_overlay,
             needs_even_links: self.needs_even_links,
-            may_lose_messages: self.may_lose_messages && (self.overlay || self.has_own_clock),
+            may_lose_messages: self.may_lose_messages
+                && (self.overlay || self.server || self.has_own_clock),
             ..exchange
         }
     }

@@ -119,7 +119,7 @@ impl PyRound {
         if round.network.is_some() {
             uses.has_network.note();
         }
-        if round.loss_probability > 0.0 {
+        if round.lost_messages.probability > 0.0 {
             uses.loses.note();
         }
         Self {
@@ -278,7 +278,7 @@ impl PyRound {
     #[getter]
     fn loss_probability(&self, py: Python<'_>) -> PyResult<f64> {
         self.uses.loss_probability.note();
-        self.with(py, |lent| Ok(lent.round.loss_probability))
+        self.with(py, |lent| Ok(lent.round.lost_messages.probability))
     }
 
     #[doc = documented!("Round.settings")]

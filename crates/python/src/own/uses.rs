@@ -136,8 +136,8 @@ impl Uses {
     fn nothing_lost(&self, method: &str) -> Option<String> {
         (self.loses.is_noted() && !self.loss_probability.is_noted()).then(|| {
             format!(
-                "no message was lost: the method `{method}` simulates time itself, and never reads round.loss_probability, by which it loses \
-                 messages"
+                "no message was lost: the method `{method}` never reads round.loss_probability. A method without an overlay, or with a clock of \
+                 its own, loses messages itself"
             )
         })
     }

@@ -11,8 +11,8 @@ pub(crate) mod quantiser;
 pub(crate) mod random_walks;
 
 use meshfold_algorithms::{
-    Algorithm, Local, Method, OwnFigures, Policy, Round, SentModels, Setting, StragglerContext,
-    Stragglers, Traffic,
+    Algorithm, Local, LostMessages, Method, OwnFigures, Policy, Round, SentModels, Setting,
+    StragglerContext, Stragglers, Traffic,
 };
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
@@ -122,6 +122,8 @@ pub(crate) struct Scene {
     pub(crate) step_shares: Option<Vec<f64>>,
     /// Messages that are lost in every round, if there is the link: `(from, to)`.
     pub(crate) lost: Vec<(u32, u32)>,
+    /// Those that the method is to lose itself.
+    pub(crate) lost_messages: LostMessages,
 }
 
 /// An irregular overlay: a path with a chord.
@@ -145,6 +147,7 @@ impl Default for Scene {
             stragglers: None,
             step_shares: None,
             lost: Vec::new(),
+            lost_messages: LostMessages::NONE,
         }
     }
 }
@@ -345,7 +348,7 @@ impl MethodRun {
             learner: &mut self.learner,
             overlay: links.as_ref().map(|(overlay, _)| overlay),
             sent_over: sent_over.as_ref(),
-            loss_probability: 0.0,
+            lost_messages: self.scene.lost_messages,
             mixing: mixing.as_ref(),
             alive: &self.scene.alive(number),
             gone: &self.scene.gone(number),
