@@ -224,7 +224,7 @@ pub(crate) fn paths(runs: &[Fields]) -> BTreeSet<String> {
     all.cloned().collect()
 }
 
-/// A value in a table: `ring`, `0.1`, `[200, 100]`, `[ring hops=1, star]`, `clients.share=0.2 from_round=1`; a dash for what is
+/// A value in a table: `ring`, `0.1`, `[200, 100]`, `[ring hops=1, star]`, `clients.share=0.2 from_round=3`; a dash for what is
 /// absent.
 pub(crate) fn text(value: Option<&Value>) -> String {
     match value {
@@ -250,12 +250,22 @@ pub(crate) fn text(value: Option<&Value>) -> String {
     }
 }
 
+/// What a failure is unless it says otherwise.
+const USUAL_FAILURE: [(&str, &str); 4] = [
+    ("from_round", "1"),
+    ("redraw", "never"),
+    ("repair", "none"),
+    ("loses", "everything"),
+];
+
 /// Adds `key=value` for each value in `map` that is not null, with the dotted path after `above` as its key; the key alone for a map
-/// without any. A file stands for the digest beside it.
+/// without any. A file stands for the digest beside it. What is usual of failures is left out.
 fn add_pairs(above: &str, map: &Map<String, Value>, pairs: &mut Vec<String>) {
+    let is_failure = map.contains_key("from_round");
     for (key, value) in map {
         match value {
             Value::Null => {}
+            _ if is_failure && USUAL_FAILURE.contains(&(key, &text(Some(value)))) => {}
             Value::String(_) if key == "sha256" && map.contains_key("file") => {}
             Value::Object(inner) if inner.is_empty() => pairs.push(format!("{above}{key}")),
             Value::Object(inner) => add_pairs(&format!("{above}{key}."), inner, pairs),

@@ -429,10 +429,15 @@ mod tests {
         let runs = all(&[
             "failures: []",
             "failures: [{clients: {share: 0.2}, from_round: 1, until_round: null}, {edges: {list: [1, 2]}}]",
+            "failures: [{edges: {share: 0.5}, from_round: 3, redraw: each_round, repair: none}]",
         ]);
         assert_eq!(
             found("failures", &runs),
-            ["[]", "[clients.share=0.2 from_round=1, edges list=[1, 2]]"]
+            [
+                "[]",
+                "[clients.share=0.2, edges list=[1, 2]]",
+                "[edges.share=0.5 from_round=3 redraw=each_round]"
+            ]
         );
     }
 

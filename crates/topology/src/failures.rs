@@ -56,7 +56,8 @@ pub struct Failure {
 /// In each round every message is lost with this probability, independently of all others and of the message in the
 /// other direction. The sender does not know: a lost message counts among the bytes sent and takes its time. The receiver mixes what
 /// arrives, and gives the weight of a lost message to its own model. Rows of the mixing matrix still sum to 1, and columns do not, so that
-/// the plain mean of the models drifts. `push_sum` sends shares of a total, and what is lost of them is gone.
+/// the plain mean of the models drifts. `push_sum` sends shares of a total, and what is lost of them is gone: its weights shrink, and its steps
+/// grow as one over them, until it diverges.
 ///
 /// In `fedavg` and `fedprox` the messages between the server and the participants are lost, in either direction.
 ///

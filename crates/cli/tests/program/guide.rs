@@ -57,6 +57,13 @@ fn neighbours_learn_about_data() {
 }
 
 #[test]
+fn messages_are_lost() {
+    let (page, sandbox) = opened("lost-messages");
+    carry_out(&page.steps(), &sandbox);
+    assert_are_files(&sandbox, &["lossy.svg"]);
+}
+
+#[test]
 fn own_data_are_read() {
     let (page, sandbox) = opened("own-data");
     fs::write(sandbox.path("patients.npz"), PATIENTS).unwrap();

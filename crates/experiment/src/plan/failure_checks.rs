@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshfold_algorithms::{OverlayUse, RowKind};
+use meshfold_algorithms::{Method, OverlayUse, RowKind};
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{Failure, FailureRedraw, Failures, Overlay, Repair, Target, TopologyError};
 use rand_chacha::ChaCha8Rng;
@@ -149,6 +149,17 @@ pub(crate) fn warnings(
     let nobody = nobody.map(|(index, round)| {
         format!("no client is alive in round {round} after failures.{index} and those before it: nobody trains")
     });
+    let loses = |failure: &Failure| {
+        let lost = failure.messages.map_or(0.0, |loss| loss.probability);
+        lost > 0.0 && failure.from_round <= config.rounds
+    };
+    let vanishing =
+        matches!(config.algorithm, Method::PushSum(_)) && config.failures.0.iter().any(loses);
+    let vanishing = vanishing.then(|| {
+        "push_sum sends shares of a total, and messages that are lost take theirs along: its weights shrink from round to round, its steps \
+         grow as one over them, and in the end it diverges; dsgd stands it"
+            .to_owned()
+    });
     let failures = config.failures.0.iter().enumerate();
     let of_failures = failures.clone().filter_map(of_failure);
     let of_servers = failures.filter_map(|failure| of_servers(config, failure, planned));
@@ -156,6 +167,7 @@ pub(crate) fn warnings(
     of_failures
         .chain(of_servers)
         .chain(nobody)
+        .chain(vanishing)
         .chain(split)
         .collect()
 }
