@@ -1,7 +1,7 @@
 //! Checks of what is asked of the judging of models.
 
 use meshfold_algorithms::{AlgorithmError, RowKind};
-use meshfold_data::{DatasetSummary, Partition};
+use meshfold_data::{DatasetSummary, Partition, Partitioner};
 use meshfold_engine::Network;
 
 use crate::config::brief::brief;
@@ -146,10 +146,12 @@ pub(super) fn with_tests_of_owners(
         ));
     };
     let way = &run.config.partition;
-    if !way.reads_owners() || way.pools() {
+    // One of a program's own may keep owners together, or not: the latter shows.
+    let by_owner = way.reads_owners() || matches!(way, Partitioner::Own(_));
+    if !by_owner || way.pools() {
         return Err(wrong(&format!(
-            "a partition by owners, such as `by_writer`: with {} no client has an owner",
-            way.label()
+            "a partition by owners, such as `by_writer`: with `{}` no client has an owner",
+            run.choice("partition")
         )));
     }
     let partition = partition.with_tests_of_owners(train, test);
