@@ -289,7 +289,7 @@ fn what_has_no_tests_of_owners_is_refused_at_its_line() {
         (
             &[csv, by_writer, "evaluate: {local_test: owner}"],
             &TESTS,
-            "evaluate.local_test: found owner, needed a share of each client's examples or `owners`",
+            "evaluate.local_test: found the text \"owner\", needed a share of each client's examples or `owners`",
         ),
     ] {
         let refused = refused(lines, tests);
