@@ -81,8 +81,8 @@ pub struct NpzArrays {
     pub x: String,
     /// The array of labels.
     pub y: String,
-    /// The array that says whose an example is. Only `evaluate: {local_test: owners}` goes by the owners of test examples: without it
-    /// the array may be left out.
+    /// The array that says whose an example is. It may be left out unless `evaluate: {local_test: owners}` asks for the owners of
+    /// test examples.
     #[serde(default)]
     pub client: Option<String>,
 }

@@ -85,7 +85,7 @@ mod tests {
             .flat_map(|(owner, run)| std::iter::repeat_n(*owner, *run as usize))
             .collect();
         // The first shard lies over two owners, the second over one.
-        let shards = [Shard::of_runs(vec![0..9]), Shard::of_runs(vec![9..11])];
+        let shards = [vec![0..4, 4..9], vec![9..10, 10..11]].map(Shard::of_runs);
         let test = [(9, 3), (1, 2), (2, 4), (4, 1)];
         let [test, train] = [&test, &runs].map(|runs| Owners::Runs(runs));
         let found = tests_of_owners(&shards, train, test).unwrap();
