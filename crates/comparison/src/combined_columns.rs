@@ -153,6 +153,7 @@ fn figure_column(name: &str, loss: Loss) -> Column {
         (false, "" | "mean") => ": the mean.",
         (false, "min") => ": the least.",
         (false, "max") => ": the largest.",
+        (false, "weighted") => ": the mean over the examples of their local test sets.",
         (false, _) => ": the standard deviation of the models at hand.",
     };
     Column::new(name, kind(name), &format!("{about}{spread}"))

@@ -458,13 +458,13 @@ fn figures(known: &[String], of_clients: &[String]) -> String {
         let above = name.rsplit_once('.').map(|(above, _)| above);
         !known.iter().any(|other| Some(other.as_str()) == above)
     };
-    let has_spread = |name: &&&String| known.contains(&format!("{name}.std"));
     let figures: Vec<&String> = known.iter().filter(whole).collect();
-    let spread: Vec<String> = figures
-        .iter()
-        .filter(has_spread)
-        .map(|name| (*name).clone())
-        .collect();
+    let with = |part: &str| -> Vec<String> {
+        let has_part = |name: &&&String| known.contains(&format!("{name}.{part}"));
+        let some = figures.iter().filter(has_part);
+        some.map(|name| (*name).clone()).collect()
+    };
+    let (spread, weighted) = (with("std"), with("weighted"));
     let mut told = match figures.is_empty() {
         true => "nothing".to_owned(),
         false => figures
@@ -475,6 +475,9 @@ fn figures(known: &[String], of_clients: &[String]) -> String {
     };
     if !spread.is_empty() {
         told.push_str(&format!("; .min, .max and .std of {}", list(&spread)));
+    }
+    if !weighted.is_empty() {
+        told.push_str(&format!("; .weighted of {}", list(&weighted)));
     }
     if !of_clients.is_empty() {
         told.push_str(&format!(

@@ -11,6 +11,7 @@ mod own;
 mod owners;
 mod ownership;
 mod shard;
+mod tests_of_owners;
 
 // To add one: ARCHITECTURE.md, "Adding a partition".
 mod by_role;

@@ -332,9 +332,16 @@ impl Trainer for Blocked {
     ) -> Result<Vec<Score>, EngineError> {
         let models = values("evaluate", models)?;
         match split {
-            Split::Shards(clients) => self.scores_on_own(context, models, &context.shards(clients)),
+            Split::Shards(clients) => {
+                let shards = context.shards(clients);
+                self.scores_on_own(context.network, models, context.train, &shards)
+            }
             Split::LocalTests(clients) => {
-                self.scores_on_own(context, models, &context.local_tests(clients))
+                let (of, own) = (
+                    context.examples_of_local_tests(),
+                    context.local_tests(clients),
+                );
+                self.scores_on_own(context.network, models, of, &own)
             }
             Split::Train => self.scores(context.network, models, context.train, subset),
             Split::Test => {

@@ -590,16 +590,21 @@ fn models_are_found_by_their_names() {
 #[test]
 fn local_test_sets_are_judged_as_other_examples_are() {
     let splits = learner_of(transcribed(), 1).splits().clone();
-    let partition = Arc::new(with_local_tests(partition(&SIZES), 0.4));
-    let network = fitted(transcribed());
-    let mut learner = Learner::upload(&cpu(2, None), network, splits, partition, SEED).unwrap();
-    let clients: Vec<u32> = (0..SIZES.len() as u32)
-        .rev()
-        .filter(|client| learner.partition().local_test(*client as usize).len() > 1)
-        .collect();
-    assert!(clients.len() > 1, "several clients have test sets");
-    let stack = learner.initial(clients.len(), Start::Independent).unwrap();
-    expect_scores_on_local_tests(&mut learner, &stack, &clients);
+    let parted = [
+        with_local_tests(partition(&SIZES), 0.4),
+        with_tests_of_owners(partition(&SIZES), splits.test.len()),
+    ];
+    for partition in parted.map(Arc::new) {
+        let (network, splits) = (fitted(transcribed()), splits.clone());
+        let mut learner = Learner::upload(&cpu(2, None), network, splits, partition, SEED).unwrap();
+        let clients: Vec<u32> = (0..SIZES.len() as u32)
+            .rev()
+            .filter(|client| learner.partition().local_test(*client as usize).len() > 1)
+            .collect();
+        assert!(clients.len() > 1, "several clients have test sets");
+        let stack = learner.initial(clients.len(), Start::Independent).unwrap();
+        expect_scores_on_local_tests(&mut learner, &stack, &clients);
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub(crate) mod fine_tune;
 pub(crate) mod id;
 pub(crate) mod initial_models;
 pub(crate) mod label;
+pub(crate) mod local_test;
 pub(crate) mod membership;
 pub(crate) mod mistakes;
 mod overrides;

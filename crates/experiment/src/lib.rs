@@ -49,6 +49,7 @@ pub use config::error::{ConfigError, MOST_MISTAKES};
 pub use config::evaluate::Evaluate;
 pub use config::fault::ConfigFault;
 pub use config::fine_tune::FineTune;
+pub use config::local_test::LocalTest;
 pub use config::membership::{AttackedModels, Membership, NonMembers};
 pub use config::own::{Own, OwnFault, OwnName};
 pub use config::quantity::Quantity;

@@ -229,6 +229,37 @@ def test_owners_of_arrays_become_clients(experiment: Experiment) -> None:
         mf.dataset(x, y, x, y, owner_test=y)
 
 
+def test_clients_are_judged_on_the_test_examples_of_their_owners(experiment: Experiment) -> None:
+    x, y = clouds()
+    owner, owner_test = np.repeat([3, 7, 9, 4], 100), np.array([9] * 30 + [3] * 20 + [5] * 10 + [4, 3] * 20)
+    data = mf.dataset(x, y, x[:100], y[:100], owner=owner, owner_test=owner_test)
+    mine: Experiment = {"partition": "by_writer", "topology": "ring", "model": "logistic", "evaluate": {"local_test": "owners"}}
+    run = one(experiment, dataset=data, **mine)
+    held = run.partition
+    assert held is not None and held.examples.tolist() == [100] * 4, "nothing is taken out of training"
+    clients = run.clients().to_pandas()
+    last = clients[clients["round"] == clients["round"].max()].sort_values("row")
+    sizes = last["local_test_examples"].to_numpy()
+    assert sizes.tolist() == [40, 20, 0, 30], "of the owners 3, 4, 7 and 9"
+    accuracies = last["local_test_accuracy"].to_numpy()
+    assert np.isnan(accuracies).tolist() == [False, False, True, False]
+    metrics = run.metrics().to_pandas().iloc[-1]
+    assert metrics["local_test_accuracy"] == pytest.approx(np.nanmean(accuracies))
+    there = sizes > 0
+    assert metrics["local_test_accuracy.weighted"] == pytest.approx(np.average(accuracies[there], weights=sizes[there]))
+
+    unnamed = mf.dataset(x, y, x[:100], y[:100], owner=owner)
+    with pytest.raises(mf.ConfigError, match="needed a dataset that names the owners of its test examples"):
+        one(experiment, dataset=unnamed, **mine)
+    # Parts that keep the examples of an owner together deal by owner, others do not.
+    lists = mf.partition([np.arange(100, 300), np.r_[0:100, 300:400]])
+    two = one(experiment, dataset=data, **{**mine, "partition": lists}).clients().to_pandas()
+    assert two["local_test_examples"].tolist()[-2:] == [30, 60]
+    split = mf.partition([np.arange(150), np.arange(150, 400)])
+    with pytest.raises(mf.ConfigError, match="owner 7 has training examples with client 0 and with client 1"):
+        one(experiment, dataset=data, **{**mine, "partition": split})
+
+
 def test_the_last_examples_of_arrays_are_kept_apart_for_validation(experiment: Experiment) -> None:
     x, y = clouds()
     y = np.concatenate([y[:300], np.roll(y[300:], 1)])

@@ -366,6 +366,38 @@ def test_local_test_sets_and_what_is_left_to_train_on_are_all_examples_of_a_clie
     act(experiment, none)
 
 
+def test_local_test_sets_of_owners_are_their_test_examples(experiment: Experiment) -> None:
+    draws = np.random.default_rng(4)
+    y = np.arange(120) % 4
+    x = (np.eye(4)[y] + 0.5 * draws.standard_normal((120, 4))).astype(np.float32)
+    owner, owner_test = np.repeat([0, 1, 2], [50, 10, 60]), draws.choice([0, 2, 3], 120)
+    mine = {
+        "dataset": mf.dataset(x, y, x[::-1], y[::-1], owner=owner, owner_test=owner_test),
+        "partition": "by_writer",
+        "topology": "complete",
+        "evaluate": {"local_test": "owners"},
+    }
+    found: list[NDArray[Any]] = []
+
+    def look(models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        layers = list(models.by_layer().values())
+        losses, accuracies = round.evaluate(models, on="local_test")
+        batch = round.examples(on="local_test")
+        assert batch.on == "test" and batch.sizes.tolist() == [(owner_test == each).sum() for each in range(3)]
+        assert np.isnan([losses[1], accuracies[1]]).all(), "owner 1 has no test examples"
+        for client in (0, 2):
+            own = owner_test == client
+            loss, accuracy = softmax_losses(x[::-1][own], y[::-1][own], layers[0][client], layers[1][client, 0])
+            assert losses[client] == pytest.approx(loss, rel=1e-5) and accuracies[client] == pytest.approx(accuracy)
+        found[:] = [accuracies[[0, 2]], batch.sizes[[0, 2]]]
+
+    last = act(experiment, look, rounds=3, **mine)[-1]["local_test_accuracy"]
+    accuracies, sizes = found
+    assert last["mean"] == pytest.approx(accuracies.mean())
+    assert last["weighted"] == pytest.approx(np.average(accuracies, weights=sizes))
+
+
 def test_models_are_judged_on_validation_and_test_examples_too(experiment: Experiment) -> None:
     def look(models: mf.Stack, round: mf.Round) -> None:
         round.train(models)

@@ -184,7 +184,16 @@ fn expect_the_same(name: &str, counts: &[usize]) {
 
 /// The same with rows that lie as `place` says.
 fn expect_the_same_where(name: &str, counts: &[usize], place: impl Fn(&RunPlan, usize) -> RunPlan) {
-    let (plans, folder) = plans_of(name);
+    expect_the_same_of(name, plans_of(name), counts, place);
+}
+
+/// The runs `plans`, whose data lie in `folder`, come to the same; `name` is where they are from.
+fn expect_the_same_of(
+    name: &str,
+    (plans, folder): (Vec<RunPlan>, DataFolder),
+    counts: &[usize],
+    place: impl Fn(&RunPlan, usize) -> RunPlan,
+) {
     let load = |plan: &RunPlan| plan.config.dataset.load(&folder).unwrap();
     let data: Vec<Splits> = plans.iter().map(load).collect();
     let results = tempfile::tempdir().unwrap();
@@ -244,6 +253,45 @@ fn every_model_has_the_bits_of_one_process() {
 fn augmented_images_are_those_of_one_process() {
     expect_the_same("augment.yaml", &[2, 3]);
     expect_the_same_where("augment.yaml", &[2], scattered);
+}
+
+/// Clients who are judged on the test examples of their owners, of whom some have none.
+const OWNED: &str = "
+name: owned
+dataset: {csv: {file: table.csv, label: kind, client: who, test: {file: tests.csv}}}
+partition: {by_writer: {clients: 5}}
+topology: ring
+model: {mlp: {hidden: [8]}}
+algorithm: {dfedavg: {batch_size: 7, learning_rate: 0.1, local: {steps: 2}}}
+rounds: 4
+evaluate: {every: 2, local_test: owners}
+sweep:
+  cases:
+    - {name: gossip}
+    - {name: each-owner, partition: by_writer}
+    - {name: tuned-and-attacked, evaluate: {local_test: owners, fine_tune: {local: {steps: 2}, batch_size: 7, learning_rate: 0.1}, membership: {non_members: local_test}}}
+    - {name: servers, topology: path, algorithm: {p_fedavg: {servers: {count: 2}, batch_size: 7, learning_rate: 0.1}}}
+    - {name: one-model, topology: null, algorithm: {centralised: {batch_size: 7, learning_rate: 0.1}}}
+";
+
+#[test]
+fn test_examples_of_owners_are_judged_with_the_bits_of_one_process() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = |rows: usize, owners: usize| {
+        let row = |row: usize| {
+            let (kind, who) = (row * row % 3, row * 5 % owners);
+            format!("{kind},{who},{},{}\n", row % 7, row * 3 % 11)
+        };
+        let rows: String = (0..rows).map(row).collect();
+        format!("kind,who,a,b\n{rows}")
+    };
+    fs::write(home.path().join("table.csv"), rows(90, 8)).unwrap();
+    fs::write(home.path().join("tests.csv"), rows(40, 6)).unwrap();
+    let file = home.path().join("owned.yaml");
+    fs::write(&file, OWNED).unwrap();
+    let source = ExperimentSource::read(&file).unwrap();
+    expect_the_same_of("owned.yaml", planned(&source), &[2, 3], placed);
+    expect_the_same_of("owned.yaml", planned(&source), &[3], scattered);
 }
 
 /// Methods that keep stacks of their own, walk, or have servers.

@@ -51,6 +51,9 @@ struct Shares {
     /// Examples in the clients' local test sets, which are none of the others.
     #[serde(skip_serializing_if = "is_zero")]
     local_test_examples: usize,
+    /// Test examples, where the local test sets are parts of them.
+    #[serde(skip)]
+    tests_of_owners: Option<usize>,
     /// Examples that were there to be dealt and that no client has.
     #[serde(skip_serializing_if = "is_zero")]
     undealt_examples: usize,
@@ -213,8 +216,12 @@ impl Shares {
         let (labels, classes) = (labels_of(plan), plan.dataset.classes());
         let sizes = plan.partition.sizes();
         let examples: usize = sizes.iter().sum();
-        let local_tests = (0..plan.clients).map(|client| plan.partition.local_test(client).len());
-        let local_test_examples: usize = local_tests.sum();
+        let local_test_examples = plan.partition.local_test_examples();
+        let has_tests_of_owners = plan.partition.has_tests_of_owners();
+        let dealt_tests = match has_tests_of_owners {
+            true => 0,
+            false => local_test_examples,
+        };
         let contents = match windows {
             Some(windows) => {
                 let shares = plan.partition.text_shares(&windows, classes);
@@ -238,7 +245,8 @@ impl Shares {
                 Contents::Text { .. } => None,
             },
             local_test_examples,
-            undealt_examples: to_be_dealt(plan).saturating_sub(examples + local_test_examples),
+            tests_of_owners: has_tests_of_owners.then(|| plan.dataset.test()),
+            undealt_examples: to_be_dealt(plan).saturating_sub(examples + dealt_tests),
             untrained_labels: match &contents {
                 Contents::Labels { histograms } => untrained(labels, histograms, classes),
                 Contents::Text { .. } => Vec::new(),
@@ -265,13 +273,23 @@ impl Shares {
             self.clients,
             count(self.examples as u64)
         )?;
-        if self.local_test_examples > 0 {
-            writeln!(
-                std::io::stdout().lock(),
-                "these are for training; {} more are in the clients' local test sets",
-                count(self.local_test_examples as u64)
-            )?;
+        let local = count(self.local_test_examples as u64);
+        let mut out = std::io::stdout().lock();
+        match self.tests_of_owners {
+            Some(tests) => {
+                let tests = count(tests as u64);
+                writeln!(
+                    out,
+                    "these are for training; of the {tests} test examples {local} are in their owners' local test sets"
+                )?;
+            }
+            None if self.local_test_examples > 0 => writeln!(
+                out,
+                "these are for training; {local} more are in the clients' local test sets"
+            )?,
+            None => {}
         }
+        drop(out);
         self.print_undealt()?;
         if let Some(heterogeneity) = self.heterogeneity {
             writeln!(std::io::stdout().lock(), "{}", heterogeneity.words())?;
@@ -284,7 +302,11 @@ impl Shares {
         let mut out = std::io::stdout().lock();
         if self.undealt_examples > 0 {
             let undealt = self.undealt_examples;
-            let all = self.examples + self.local_test_examples + undealt;
+            let dealt_tests = match self.tests_of_owners {
+                Some(_) => 0,
+                None => self.local_test_examples,
+            };
+            let all = self.examples + dealt_tests + undealt;
             writeln!(
                 out,
                 "{} of the {} examples are no client's",

@@ -81,7 +81,8 @@ pub struct NpzArrays {
     pub x: String,
     /// The array of labels.
     pub y: String,
-    /// The array that says whose an example is. Nothing goes by the owners of test examples, so that it may be left out.
+    /// The array that says whose an example is. It may be left out unless `evaluate: {local_test: owners}` asks for the owners of
+    /// test examples.
     #[serde(default)]
     pub client: Option<String>,
 }
@@ -193,6 +194,11 @@ impl Dataset for NpzTable {
         }
         sources[0].warn_of_channels_last();
         let summary = tagged.summary(Input::Numbers(sources[0].shape));
+        let names_all = sources.iter().all(|source| source.names.client.is_some());
+        let summary = match names_all || self.client.is_none() {
+            true => summary,
+            false => summary.with_unnamed_test_owners(),
+        };
         Ok(match self.keeps_bytes(&sources) {
             true => summary,
             false => summary.of_numbers(),

@@ -13,6 +13,8 @@ pub struct DatasetSummary {
     pub(super) labels: Labels,
     /// Owners, in the order of the labels.
     pub(super) owners: Option<OwnerList>,
+    /// Whether the owners of the test examples are those that the dataset names, not stand-ins.
+    pub(super) names_test_owners: bool,
     pub(super) train: usize,
     pub(super) test: usize,
     pub(super) validation: usize,
@@ -32,6 +34,7 @@ impl DatasetSummary {
         Self {
             labels: Labels::Listed([train, test].concat()),
             owners: None,
+            names_test_owners: true,
             train: train.len(),
             test: test.len(),
             validation: 0,
@@ -112,6 +115,14 @@ impl DatasetSummary {
         };
         owned.expect_owners();
         owned
+    }
+
+    /// Says that the dataset does not name the owners of the test examples: those that are given stand in for them.
+    pub fn with_unnamed_test_owners(self) -> Self {
+        Self {
+            names_test_owners: false,
+            ..self
+        }
     }
 
     fn expect_owners(&self) {
@@ -211,6 +222,12 @@ impl DatasetSummary {
         self.owners.is_some()
     }
 
+    /// Whose each test example is; `None` if the dataset does not name them.
+    pub fn test_owners(&self) -> Option<Owners<'_>> {
+        let owners = self.owners.as_ref().filter(|_| self.names_test_owners)?;
+        Some(owners.after(self.train))
+    }
+
     /// The kind of input that one example gives a model.
     pub fn input(&self) -> Input {
         self.input
@@ -283,6 +300,15 @@ impl OwnerList {
                 });
                 Owners::Runs(&runs[..whole.count()])
             }
+        }
+    }
+
+    /// The owners of the examples after the first `examples`, which must end where a run does.
+    fn after(&self, examples: usize) -> Owners<'_> {
+        match (self, self.first(examples)) {
+            (Self::Runs(runs), Owners::Runs(first)) => Owners::Runs(&runs[first.len()..]),
+            (Self::Listed(owners), _) => Owners::Listed(&owners[examples..]),
+            (Self::Runs(_), Owners::Listed(_)) => unreachable!("the first runs are runs"),
         }
     }
 

@@ -19,6 +19,7 @@ struct Head {
     has_ranked_labels: bool,
     has_labels: bool,
     owners: Stored,
+    names_test_owners: bool,
 }
 
 /// How owners are stored.
@@ -46,6 +47,7 @@ impl DatasetSummary {
                 Some(OwnerList::Listed(_)) => Stored::Listed,
                 Some(OwnerList::Runs(_)) => Stored::Runs,
             },
+            names_test_owners: self.names_test_owners,
         };
         send(&serde_json::to_vec(&head).expect("what is known has text keys"));
         if let Labels::Listed(labels) = &self.labels {
@@ -88,6 +90,7 @@ impl DatasetSummary {
         Self {
             labels,
             owners,
+            names_test_owners: head.names_test_owners,
             train: head.train,
             test: head.test,
             validation: head.validation,
@@ -111,8 +114,9 @@ mod tests {
         let known = DatasetSummary::new(input, 4, &[0, 3, 1], &[2]).of_numbers();
         let owned = known.clone().with_owners(vec![5, 5, 6, 9]);
         let unseen = DatasetSummary::of_unseen_text([5, 3, 100], [4, 2], vec![(0, 4), (7, 2)]);
+        let unnamed = owned.clone().with_unnamed_test_owners();
         let ranked = known.clone().with_ranked_labels(true);
-        for summary in [known.with_validation(2), owned, unseen, ranked] {
+        for summary in [known.with_validation(2), owned, unseen, unnamed, ranked] {
             let mut pieces = Vec::new();
             summary.to_pieces(|piece| pieces.push(piece.to_vec()));
             let mut pieces = pieces.into_iter();

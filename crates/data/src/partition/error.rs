@@ -131,6 +131,19 @@ pub enum PartitionError {
         /// The smallest of the concentrations 1, 2, 5, 10, ... times a power of ten that works.
         suggestion: Option<f64>,
     },
+    /// Test examples are to go to the client of their owner, and an owner has two clients.
+    #[error(
+        "partition: owner {owner} has training examples with client {first} and with client {second}, so that its test examples \
+         belong to neither"
+    )]
+    OwnerOfTwoClients {
+        /// The owner.
+        owner: u32,
+        /// Its client.
+        first: u32,
+        /// Another one.
+        second: u32,
+    },
     /// A partition of a program's own does not do what it must.
     #[error("partition: {reason}")]
     Own {

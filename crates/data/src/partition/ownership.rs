@@ -5,19 +5,23 @@ use std::fmt::Write;
 use rand_chacha::ChaCha8Rng;
 
 use super::shard::Taken;
-use super::{PartitionError, Shard};
+use super::tests_of_owners::tests_of_owners;
+use super::{Owners, PartitionError, Shard};
 use crate::files::digest::{Digest, Kept};
 
 /// Example indices of each client; no example has two owners and no client is without any.
 ///
 /// The indices count the training examples or, where some are [held out](Self::held_out), these followed by the test
 /// examples that the dataset came with. A client trains on those of its [shard](Self::shard). Where clients have
-/// [local test sets](Self::local_test), nobody trains on those.
+/// [local test sets](Self::local_test), nobody trains on those: they are parts of what was dealt to the clients, or
+/// [test examples of the clients' owners](Self::has_tests_of_owners).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     shards: Vec<Shard>,
     /// Of each client; empty if clients have none.
     local_tests: Vec<Shard>,
+    /// Whether the indices of local test sets count the test examples.
+    tests_of_owners: bool,
     held_out: Option<Vec<u32>>,
     examples: usize,
     digest: Kept,
@@ -61,6 +65,7 @@ impl Partition {
         Ok(Self {
             shards,
             local_tests: Vec::new(),
+            tests_of_owners: false,
             held_out: None,
             examples,
             digest: Kept::default(),
@@ -79,9 +84,32 @@ impl Partition {
         Self {
             shards,
             local_tests,
+            tests_of_owners: false,
             digest: Kept::default(),
             ..self
         }
+    }
+
+    /// Makes the test examples of each client's owners its local test set: those whose owner, in `test`, has training examples with the
+    /// client, in `train`. A client whose owners have no test examples gets none.
+    ///
+    /// # Errors
+    /// [`PartitionError::OwnerOfTwoClients`].
+    ///
+    /// # Panics
+    /// If the partition holds out a test set of its own: then there are no other test examples.
+    pub fn with_tests_of_owners(
+        self,
+        train: Owners<'_>,
+        test: Owners<'_>,
+    ) -> Result<Self, PartitionError> {
+        assert!(self.held_out.is_none(), "the test examples are dealt");
+        Ok(Self {
+            local_tests: tests_of_owners(&self.shards, train, test)?,
+            tests_of_owners: true,
+            digest: Kept::default(),
+            ..self
+        })
     }
 
     /// Makes `held_out`, indices into the same examples, the test set; with `None` the dataset's own test set stays.
@@ -142,8 +170,15 @@ impl Partition {
         !self.local_tests.is_empty()
     }
 
+    /// Whether local test sets are [test examples of the clients' owners](Self::with_tests_of_owners), so that their indices count the
+    /// test examples.
+    pub fn has_tests_of_owners(&self) -> bool {
+        self.tests_of_owners
+    }
+
     /// The examples of `client` that nobody trains on and that its own model is judged on, ascending by their places in
-    /// what was dealt to it; none if clients have no local test sets, or this one has a single example.
+    /// what was dealt to it, or among the test examples if they are [of its owners](Self::has_tests_of_owners). None if clients have no
+    /// local test sets, or this one has a single example, or its owners have no test examples.
     ///
     /// # Panics
     /// If clients have local test sets and `client` is not below [`clients`](Self::clients), as slices do.
@@ -167,11 +202,16 @@ impl Partition {
         self.examples
     }
 
-    /// `of(client)` for the client of each example, `[M]`, also of those of local test sets; `nobody` for examples of no
-    /// client.
+    /// Examples in all local test sets.
+    pub fn local_test_examples(&self) -> usize {
+        self.local_tests.iter().map(Shard::len).sum()
+    }
+
+    /// `of(client)` for the client of each example, `[M]`, also of those of local test sets that were dealt; `nobody` for
+    /// examples of no client.
     pub fn per_example<T: Copy>(&self, nobody: T, of: impl Fn(usize) -> T) -> Vec<T> {
         let mut all = vec![nobody; self.examples];
-        for shards in [&self.shards, &self.local_tests] {
+        for shards in [&self.shards[..], self.dealt_tests()] {
             for (client, shard) in shards.iter().enumerate() {
                 for example in shard.runs().flatten() {
                     all[example as usize] = of(client);
@@ -181,18 +221,26 @@ impl Partition {
         all
     }
 
+    /// Local test sets that are parts of what was dealt to the clients; none if there are others.
+    fn dealt_tests(&self) -> &[Shard] {
+        match self.tests_of_owners {
+            true => &[],
+            false => &self.local_tests,
+        }
+    }
+
     /// The indices of the examples that are the test set, if training and test examples were pooled.
     pub fn held_out(&self) -> Option<&[u32]> {
         self.held_out.as_deref()
     }
 
     /// The partition as seen by a process that holds only the examples of the clients that `keeps` accepts. Examples
-    /// are renumbered by their places among these, and all other clients are empty. Also returns these examples,
-    /// ascending.
+    /// are renumbered by their places among these, and all other clients are empty. Every process has all test examples:
+    /// those of [owners](Self::has_tests_of_owners) keep their numbers. Also returns these examples, ascending.
     #[must_use]
     pub fn of_clients(&self, keeps: impl Fn(usize) -> bool) -> (Self, Vec<u32>) {
-        let all = [&self.shards, &self.local_tests];
-        let of_kept = |shards: &'_ Vec<Shard>| -> Vec<u32> {
+        let all = [&self.shards[..], self.dealt_tests()];
+        let of_kept = |shards: &'_ [Shard]| -> Vec<u32> {
             let kept = shards
                 .iter()
                 .enumerate()
@@ -205,20 +253,26 @@ impl Partition {
             let found = examples.binary_search(&example);
             found.expect("it is an example of a client that is kept") as u32
         };
-        let placed = |shards: &Vec<Shard>| -> Vec<Shard> {
+        let of_clients = |shards: &[Shard], of: &dyn Fn(&Shard) -> Shard| -> Vec<Shard> {
             let placed = shards
                 .iter()
                 .enumerate()
                 .map(|(client, shard)| match keeps(client) {
-                    true => Shard::from(shard.runs().flatten().map(place).collect::<Vec<u32>>()),
+                    true => of(shard),
                     false => Shard::default(),
                 });
             placed.collect()
         };
-        let [shards, local_tests] = all.map(placed);
+        let placed =
+            |shard: &Shard| Shard::from(shard.runs().flatten().map(place).collect::<Vec<u32>>());
+        let local_tests = match self.tests_of_owners {
+            true => of_clients(&self.local_tests, &Shard::clone),
+            false => of_clients(&self.local_tests, &placed),
+        };
         let left = Self {
-            shards,
+            shards: of_clients(&self.shards, &placed),
             local_tests,
+            tests_of_owners: self.tests_of_owners,
             held_out: None,
             examples: examples.len(),
             digest: Kept::default(),
@@ -233,8 +287,11 @@ impl Partition {
             let digest = digest.count(self.clients());
             let with_shard = |digest: Digest, shard: &Shard| digest.indices(shard.indices());
             let shards = self.shards.iter().chain(&self.local_tests);
-            let digest = shards.fold(digest, with_shard);
-            digest.owners(self.held_out())
+            let digest = shards.fold(digest, with_shard).owners(self.held_out());
+            match self.tests_of_owners {
+                true => digest.count(1),
+                false => digest,
+            }
         })
     }
 
@@ -264,9 +321,10 @@ impl Partition {
         count(dealt.map(|example| labels[example as usize]), classes)
     }
 
-    /// Whether no example has two owners, the test set being one; [`new`](Self::new) accepts nothing else.
+    /// Whether no example has two owners, the test set being one; [`new`](Self::new) accepts nothing else. Test examples of
+    /// [owners](Self::has_tests_of_owners) are no part of it.
     pub fn is_disjoint(&self) -> bool {
-        let shards = self.shards.iter().chain(&self.local_tests);
+        let shards = self.shards.iter().chain(self.dealt_tests());
         let dealt = shards.flat_map(Shard::runs).flatten();
         let mut all: Vec<u32> = dealt
             .chain(self.held_out.iter().flatten().copied())
@@ -410,6 +468,29 @@ mod tests {
     }
 
     #[test]
+    fn test_examples_of_owners_are_no_part_of_what_was_dealt() {
+        let [train, test] = [&[7, 2, 7, 4, 4][..], &[4, 7, 9, 7, 2, 2, 7][..]];
+        let dealt = Partition::new(vec![vec![3, 4], vec![0, 1, 2]], 5).unwrap();
+        let dealt_alone = dealt.clone();
+        let partition = dealt.with_tests_of_owners(Owners::Listed(train), Owners::Listed(test));
+        let partition = partition.unwrap();
+        assert!(partition.has_local_tests() && partition.has_tests_of_owners());
+        assert_eq!(partition.local_test(0), [0]);
+        assert_eq!(partition.local_test(1), [1, 3, 4, 5, 6]);
+        assert_eq!(partition.local_test_examples(), 6);
+        assert_eq!(partition.sizes(), dealt_alone.sizes());
+        assert!(partition.is_disjoint());
+        let clients = |partition: &Partition| partition.per_example(9, |client| client);
+        assert_eq!(clients(&partition), clients(&dealt_alone));
+        let (left, examples) = partition.of_clients(|client| client == 1);
+        assert_eq!(examples, [0, 1, 2], "training examples alone");
+        assert_eq!(left.local_test(1), [1, 3, 4, 5, 6], "by their numbers");
+        assert!(left.has_tests_of_owners() && left.local_test(0).is_empty());
+        let merged = partition.merged();
+        assert_eq!(merged.local_test(0), [0, 1, 3, 4, 5, 6]);
+    }
+
+    #[test]
     fn a_local_test_set_leaves_something_to_train_on() {
         for (share, examples, expected) in [
             (0.01, 10, 1),
@@ -447,6 +528,10 @@ mod tests {
             first
                 .clone()
                 .with_local_tests(0.5, |_| ChaCha8Rng::seed_from_u64(1)),
+            first
+                .clone()
+                .with_tests_of_owners(Owners::Listed(&[9, 4, 4, 5, 9, 9]), Owners::Listed(&[4]))
+                .unwrap(),
             Partition::new(vec![vec![1, 2], vec![3]], 7).unwrap(),
         ];
         let mut all: Vec<&str> = others.iter().map(Partition::digest).collect();

@@ -12,6 +12,7 @@ use crate::processor::host_rows::HostRows;
 use crate::processor::row_memory::RowMemory;
 use crate::training::context::{Context, no_validation};
 use crate::training::score::{Score, Split};
+use meshfold_data::Examples;
 use std::sync::Arc;
 
 /// Examples per model in one call: the lower bound applies to many models, the upper one to few.
@@ -31,10 +32,15 @@ impl Batched {
     ) -> Result<Vec<Score>, EngineError> {
         let examples = match split {
             Split::Shards(clients) => {
-                return self.scores_on_own(context, models, &context.shards(clients));
+                let shards = context.shards(clients);
+                return self.scores_on_own(context.network, models, context.train, &shards);
             }
             Split::LocalTests(clients) => {
-                return self.scores_on_own(context, models, &context.local_tests(clients));
+                let (of, own) = (
+                    context.examples_of_local_tests(),
+                    context.local_tests(clients),
+                );
+                return self.scores_on_own(context.network, models, of, &own);
             }
             Split::Train => context.train,
             Split::Test => context.test,
@@ -71,14 +77,15 @@ impl Batched {
         Ok(distinct.which.iter().map(score).collect())
     }
 
-    /// Loss and accuracy of row `i` on the training examples `own[i]`. Rows with equally many share calls.
+    /// Loss and accuracy of row `i` on the examples `own[i]` of `examples`. Rows with equally many share calls.
     fn scores_on_own(
         &self,
-        context: Context<'_>,
+        network: &Network,
         models: &HostRows,
+        examples: &Examples,
         own: &[&[u32]],
     ) -> Result<Vec<Score>, EngineError> {
-        let width = context.network.layout().width();
+        let width = network.layout().width();
         let mut scores = vec![Score::default(); own.len()];
         for group in groups(own.iter().enumerate().map(|(row, own)| (row, own.len()))) {
             if group.size == 0 {
@@ -93,11 +100,11 @@ impl Batched {
                     let part = first..(first + each).min(group.size);
                     let indices: Vec<&[u32]> =
                         rows.iter().map(|row| &own[*row][part.clone()]).collect();
-                    let seen = self.examples(context.train, &indices);
+                    let seen = self.examples(examples, &indices);
                     let all = indices.iter().copied().flatten();
-                    let labels: Vec<u16> = labels_of(context.train, all).collect();
+                    let labels: Vec<u16> = labels_of(examples, all).collect();
                     let labels = Labels::Each(&labels);
-                    self.judge(context.network, lent.clone(), seen, labels, &mut outcomes)?;
+                    self.judge(network, lent.clone(), seen, labels, &mut outcomes)?;
                 }
                 for (row, outcome) in rows.iter().zip(outcomes) {
                     scores[*row] = Score::of([outcome].into_iter(), group.size);

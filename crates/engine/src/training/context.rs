@@ -89,6 +89,14 @@ impl<'a> Context<'a> {
         clients.iter().map(of).collect()
     }
 
+    /// The examples that the indices of local test sets count.
+    pub(crate) fn examples_of_local_tests(&self) -> &'a Examples {
+        match self.partition.has_tests_of_owners() {
+            true => self.test,
+            false => self.train,
+        }
+    }
+
     /// The batches of one row in one call.
     pub(crate) fn batches<'b>(
         &self,

@@ -5,7 +5,7 @@ use super::batches::StepPlan;
 use super::context::{Context, no_validation};
 use crate::error::EngineError;
 use crate::network::dropout::Dropout;
-use meshfold_data::Examples;
+use meshfold_data::{Examples, Partition};
 
 /// The examples that indices count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,14 @@ pub(crate) struct RowSlopes<'a> {
 }
 
 impl ExampleSet {
+    /// Those that the indices of the [local test sets](Partition::local_test) of `partition` count.
+    pub fn of_local_tests(partition: &Partition) -> Self {
+        match partition.has_tests_of_owners() {
+            true => Self::Test,
+            false => Self::Train,
+        }
+    }
+
     /// These examples.
     ///
     /// # Errors

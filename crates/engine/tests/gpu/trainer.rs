@@ -1,6 +1,9 @@
 //! The stacked trainer against the client-blocked one, through the public verbs.
 
-use crate::support::{dnn8, expect_no_trace_of_training_aside, gpu, sigmoid_mlp, with_local_tests};
+use crate::support::{
+    dnn8, expect_no_trace_of_training_aside, gpu, sigmoid_mlp, with_local_tests,
+    with_tests_of_owners,
+};
 use meshfold_data::{Augment, Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
     Amount, Anchor, BatchSize, Device, Draw, EngineError, GradientsOn, Learner, LearningRate,
@@ -573,6 +576,10 @@ fn scores_are_those_of_the_processor() {
     let subset: Vec<u32> = (0..1_200).step_by(7).collect();
     for model in models() {
         let scores = |device: &Device| {
+            let of_owners = with_tests_of_owners(partition(), 1_200);
+            let mut learner = learner_of(device, &model, CLASSES, of_owners);
+            let stack = learner.initial(6, Start::Independent).unwrap();
+            let on_tests = learner.evaluate(&stack, Split::LocalTests(&[5, 4, 3, 2, 1, 0]), None);
             let partition = with_local_tests(partition(), 0.2);
             let mut learner = learner_of(device, &model, CLASSES, partition);
             let stack = learner.initial(6, Start::Independent).unwrap();
@@ -594,6 +601,7 @@ fn scores_are_those_of_the_processor() {
                 learner
                     .evaluate(&stack, Split::LocalTests(&clients), None)
                     .unwrap(),
+                on_tests.unwrap(),
             ]
             .concat()
         };

@@ -161,6 +161,25 @@ fn local_test_sets_are_judged_as_other_examples_are_and_nobody_trains_on_them() 
 }
 
 #[test]
+fn test_examples_of_owners_are_judged_as_test_examples_are() {
+    for (model, classes) in models() {
+        let case = Case::of_pixels(model, classes);
+        let splits = case.splits(48);
+        let parted = Arc::new(with_tests_of_owners(
+            partition(&[15, 9, 24]),
+            splits.test.len(),
+        ));
+        assert_eq!(parted.sizes(), [15, 9, 24]);
+        let sizes = [0, 1, 2].map(|client| parted.local_test(client).len());
+        assert_eq!(sizes, [58; 3], "of 203, a seventh is nobody's");
+        let learner = Learner::upload(&cpu(2, None), case.network(), splits, parted, SEED);
+        let mut learner = learner.unwrap();
+        let stack = learner.initial(3, Start::Independent).unwrap();
+        expect_scores_on_local_tests(&mut learner, &stack, &[2, 0, 1]);
+    }
+}
+
+#[test]
 fn validation_examples_are_judged_as_test_examples_are() {
     for (model, classes) in models() {
         let case = Case::of_pixels(model, classes);

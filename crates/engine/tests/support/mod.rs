@@ -5,7 +5,7 @@ mod cases;
 pub mod quantising;
 
 pub use cases::*;
-use meshfold_data::{Examples, Partition};
+use meshfold_data::{Examples, Owners, Partition};
 use meshfold_engine::DeviceRequest;
 use meshfold_engine::{
     Amount, BatchSize, Device, Dnn8, Draw, Dropout, Head, Instructions, Key, Learner, LearningRate,
@@ -39,13 +39,28 @@ pub fn with_local_tests(partition: Partition, share: f64) -> Partition {
     partition.with_local_tests(share, |client| ChaCha8Rng::seed_from_u64(client.into()))
 }
 
-/// Expects that the rows of `stack` do on the local test sets of `clients` as on the same examples of the training set.
+/// The same clients with local test sets of test examples, which several owners have in turn: two of each client, and one of nobody.
+pub fn with_tests_of_owners(partition: Partition, tests: usize) -> Partition {
+    let clients = partition.clients() as u32;
+    let of_example = partition.per_example(0, |client| client as u32);
+    let train = of_example.iter().zip(0..);
+    let train: Vec<u32> = train.map(|(client, at)| 2 * client + at % 2).collect();
+    let test: Vec<u32> = (0..tests as u32).map(|at| at % (2 * clients + 1)).collect();
+    let [train, test] = [&train, &test].map(|owners| Owners::Listed(owners));
+    partition.with_tests_of_owners(train, test).unwrap()
+}
+
+/// Expects that the rows of `stack` do on the local test sets of `clients` as on the same examples of the set that they are of.
 pub fn expect_scores_on_local_tests(learner: &mut Learner, stack: &Stack, clients: &[u32]) {
     let scores = learner.evaluate(stack, Split::LocalTests(clients), None);
     for (row, (client, score)) in clients.iter().zip(scores.unwrap()).enumerate() {
         let own = learner.partition().local_test(*client as usize).to_vec();
         assert!(own.len() > 1, "two cannot agree by chance");
-        let of_all = learner.evaluate(stack, Split::Train, Some(&own)).unwrap()[row];
+        let split = match learner.partition().has_tests_of_owners() {
+            true => Split::Test,
+            false => Split::Train,
+        };
+        let of_all = learner.evaluate(stack, split, Some(&own)).unwrap()[row];
         assert!(
             (score.loss - of_all.loss).abs() < 1e-5 * of_all.loss,
             "{score:?}, {of_all:?}"

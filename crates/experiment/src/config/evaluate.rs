@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::absent::or_null;
 use crate::config::client_view::ClientView;
 use crate::config::fine_tune::FineTune;
+use crate::config::local_test::LocalTest;
 use crate::config::membership::{AttackedModels, Membership};
 use crate::config::quantity::Quantity;
 use crate::config::test_examples::TestExamples;
@@ -31,11 +32,13 @@ pub struct Evaluate {
     pub validation: Option<TestExamples>,
     /// Whether rows are also judged on their own training shards.
     pub train: bool,
-    /// The share of each client's examples that is its local test set: drawn at random, nobody trains on it, and the client's model is
-    /// judged on it. Rounded, at least one example is in it and one is left; a client with a single example has none.
+    /// The local test set of each client, on which its model is judged. A share of the client's examples is drawn at random, and nobody
+    /// trains on it. It is rounded, at least one example is in it and one is left; a client with a single example has none. `owners` takes
+    /// no training examples: the set has the test examples of all owners whose training examples the client has, with a partition by owners
+    /// such as `by_writer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("unit" = "share of 1"))]
-    pub local_test: Option<f64>,
+    pub local_test: Option<LocalTest>,
     /// Local steps that each client makes from its model before it is judged on its local test set once more. The models of the run stay
     /// as they are.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -41,7 +41,7 @@ pub enum NonMembers {
     /// From the test examples. If clients hold few labels each, these tell members by their labels alone.
     #[default]
     Test,
-    /// From the client's local test set, which is drawn as its training examples are; needs `local_test`.
+    /// From the client's local test set, whose examples are like those that it trains on; needs `local_test`.
     LocalTest,
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct Workload<'a> {
     pub(crate) mixing_weights: usize,
     /// Test examples.
     pub(crate) tests: usize,
+    /// Examples in all local test sets.
+    pub(crate) local_tests: usize,
     /// Examples kept apart for validation.
     pub(crate) validation: usize,
 }
@@ -162,10 +164,8 @@ impl Workload<'_> {
         let of_mean = evaluate.theory.contains(&Quantity::MeanModelLoss);
         let passes = [evaluate.judges_shards(), bound, of_mean];
         let passes = passes.into_iter().filter(|passes| *passes).count() as f64;
-        // What is left of a client's examples is the share 1 − s.
-        let local = |share: f64| share / (1.0 - share);
         let judged = f64::from(1 + u8::from(evaluate.fine_tune.is_some()));
-        let own = (passes + judged * evaluate.local_test.map_or(0.0, local)) * examples as f64;
+        let own = passes * examples as f64 + judged * self.local_tests as f64;
         // Members and as many non-members.
         let guessed = evaluate.membership.map_or(0, |asked| {
             let of_client = |size: &usize| asked.examples.count().unwrap_or(*size).min(*size);

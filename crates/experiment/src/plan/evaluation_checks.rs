@@ -1,13 +1,14 @@
 //! Checks of what is asked of the judging of models.
 
 use meshfold_algorithms::{AlgorithmError, RowKind};
-use meshfold_data::DatasetSummary;
+use meshfold_data::{DatasetSummary, Partition, Partitioner};
 use meshfold_engine::Network;
 
 use crate::config::brief::brief;
 use crate::config::client_view::{ClientView, MOST_LABELS, has_labels};
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
+use crate::config::local_test::LocalTest;
 use crate::config::membership::{AttackedModels, NonMembers};
 use crate::config::test_examples::TestExamples;
 
@@ -19,8 +20,8 @@ pub(super) fn evaluations(run: &Resolved<'_>) -> Result<(), ConfigError> {
     }
     let is_share = |share: &f64| *share > 0.0 && *share < 1.0;
     match run.config.evaluate.local_test {
-        Some(share) if !is_share(&share) => {
-            let needed = "a share of each client's examples, above 0 and below 1";
+        Some(LocalTest::Share(share)) if !is_share(&share) => {
+            let needed = "a share of each client's examples, above 0 and below 1, or `owners`";
             Err(run.wrong("evaluate.local_test", share, needed))
         }
         _ => fine_tuning(run),
@@ -34,7 +35,7 @@ fn fine_tuning(run: &Resolved<'_>) -> Result<(), ConfigError> {
         return Ok(());
     };
     if evaluate.local_test.is_none() {
-        let needed = "`evaluate.local_test`, a share of each client's examples that fine-tuned models are judged on";
+        let needed = "`evaluate.local_test`, a share of each client's examples that fine-tuned models are judged on, or `owners`";
         return Err(run.wrong("evaluate.fine_tune", "no local test sets", needed));
     }
     fine_tune.training().check().map_err(|mut error| {
@@ -103,8 +104,9 @@ pub(crate) fn client_views(
     dataset: &DatasetSummary,
 ) -> Result<(), ConfigError> {
     // Windows of a text overlap: what a client is judged on would be among what it trains on.
-    if let (Some(share), false) = (run.config.evaluate.local_test, has_labels(dataset)) {
-        let needed = "no local test sets: windows of a text overlap, so that no part of them is left out of training";
+    let share = run.config.evaluate.local_test.and_then(LocalTest::share);
+    if let (Some(share), false) = (share, has_labels(dataset)) {
+        let needed = "`owners`, or no local test sets: windows of a text overlap, so that no part of them is left out of training";
         return Err(run.wrong("evaluate.local_test", share, needed));
     }
     let mut views = run.config.evaluate.clients.iter();
@@ -122,6 +124,44 @@ pub(crate) fn client_views(
             let needed = format!("at most {MOST_LABELS} labels, the dataset has {labels}");
             Err(run.wrong(&path, "labels", needed))
         }
+    }
+}
+
+/// `partition` with the test examples of the clients' owners as local test sets.
+///
+/// # Errors
+/// At `evaluate.local_test` if the dataset does not say whose its test examples are, if clients have no owners, or if no client has a test
+/// example.
+pub(super) fn with_tests_of_owners(
+    run: &Resolved<'_>,
+    dataset: &DatasetSummary,
+    partition: Partition,
+) -> Result<Partition, ConfigError> {
+    const PATH: &str = "evaluate.local_test";
+    let wrong = |needed: &str| run.wrong(PATH, "owners", needed);
+    let train = dataset.labelled(false).owners;
+    let Some((train, test)) = train.zip(dataset.test_owners()) else {
+        return Err(wrong(
+            "a dataset that names the owners of its test examples, or a share of each client's examples, such as 0.2",
+        ));
+    };
+    let way = &run.config.partition;
+    // One of a program's own may keep owners together, or not: the latter shows.
+    let by_owner = way.reads_owners() || matches!(way, Partitioner::Own(_));
+    if !by_owner || way.pools() {
+        return Err(wrong(&format!(
+            "a partition by owners, such as `by_writer`: with `{}` no client has an owner",
+            run.choice("partition")
+        )));
+    }
+    let partition = partition.with_tests_of_owners(train, test);
+    let partition = partition.map_err(|error| run.error(error, PATH))?;
+    match partition.local_test_examples() {
+        0 => Err(wrong(&format!(
+            "test examples of owners who have training examples: each of the {} test examples is of another owner",
+            dataset.test()
+        ))),
+        _ => Ok(partition),
     }
 }
 
@@ -152,7 +192,8 @@ pub(crate) fn membership(
         return Err(run.wrong("evaluate.membership.examples", 0, needed));
     }
     if asked.non_members == NonMembers::LocalTest && run.config.evaluate.local_test.is_none() {
-        let needed = "`evaluate.local_test`, a share of each client's examples, or `test`";
+        let needed =
+            "`evaluate.local_test`, a share of each client's examples or `owners`, or `test`";
         return Err(run.wrong("evaluate.membership.non_members", "local_test", needed));
     }
     if asked.models == AttackedModels::Sent && !run.config.algorithm.profile().shows_models {

@@ -12,8 +12,9 @@ use serde::Serialize;
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault_path;
+use crate::config::local_test::LocalTest;
 use crate::config::run_config::RunConfig;
-use crate::plan::{read_once, untrained_labels};
+use crate::plan::{evaluation_checks, read_once, untrained_labels};
 
 /// The datasets and partitions met so far.
 pub(super) struct PlannedData<'a> {
@@ -85,16 +86,22 @@ impl<'a> PlannedData<'a> {
         let examples = outline.labelled(partition.pools());
         let mut rng = stream(seed, Purpose::Partition, Key::default());
         let mut split = partition.split(examples, &mut rng).map_err(blame)?;
-        if let Some(share) = local_test {
-            let of_client = |row| Key {
-                row,
-                step: 1,
-                ..Key::default()
-            };
-            split = split.with_local_tests(share, |client| {
-                stream(seed, Purpose::Partition, of_client(client))
-            });
-        }
+        split = match local_test {
+            None => split,
+            Some(LocalTest::Owners) => {
+                evaluation_checks::with_tests_of_owners(run, outline, split)?
+            }
+            Some(LocalTest::Share(share)) => {
+                let of_client = |row| Key {
+                    row,
+                    step: 1,
+                    ..Key::default()
+                };
+                split.with_local_tests(share, |client| {
+                    stream(seed, Purpose::Partition, of_client(client))
+                })
+            }
+        };
         if merges {
             split = split.merged();
         }
@@ -103,7 +110,8 @@ impl<'a> PlannedData<'a> {
             partition: Arc::new(split),
         };
         // A partition that drew nothing is the same for every seed.
-        let key = if rng.get_word_pos() == 0 && local_test.is_none() {
+        let draws_tests = local_test.and_then(LocalTest::share).is_some();
+        let key = if rng.get_word_pos() == 0 && !draws_tests {
             setting
         } else {
             seeded

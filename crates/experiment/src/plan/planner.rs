@@ -330,6 +330,7 @@ impl<'a> Planner<'a> {
             rows: learning.rows.count,
             mixing_weights: overlay.map_or(0, |planned| planned.matrix.nnz()),
             tests: learning.test,
+            local_tests: learning.partition.local_test_examples(),
             validation: learning.dataset.outline.validation(),
         });
         Ok(Cost {

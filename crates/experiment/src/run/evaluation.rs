@@ -209,9 +209,11 @@ impl Judge {
             .transpose()?
             .unwrap_or_else(|| Views::absent(tested.len()));
         let served = self.served(&tested, own, alive);
-        let of_clients = |scores| those_of(scores, alive);
-        let (on_local_tests, fine_tuned) = match on_local_tests {
-            Some(LocalScores { plain, fine_tuned }) => (Some(plain), fine_tuned),
+        let (on_local_tests, fine_tuned) = match local_tests.zip(on_local_tests) {
+            Some((tests, LocalScores { plain, fine_tuned })) => {
+                let of_clients = |scores| those_of(tests.sized(scores), alive);
+                (Some(of_clients(plain)), fine_tuned.map(of_clients))
+            }
             None => (None, None),
         };
         let rows = tested.into_iter().zip(views.figures).zip(0..);
@@ -229,8 +231,8 @@ impl Judge {
             mean_model,
             consensus_distance: models.consensus_distance(&rows_alive),
             on_shards: on_shards.map(|scores| of_the_living(scores, &rows_alive)),
-            on_local_tests: on_local_tests.map(of_clients),
-            fine_tuned: fine_tuned.map(of_clients),
+            on_local_tests,
+            fine_tuned,
             membership: membership.map(|found| those_of(found, alive)),
             own_labels: views
                 .own_labels

@@ -6,6 +6,7 @@ use meshfold_engine::{Score, Tally};
 use crate::results::clients::spool::{RowScore, Scores};
 use crate::results::metrics::record::{Record, Spread};
 use crate::run::inferred_membership::InferredMembership;
+use crate::run::local_tests::LocalScore;
 
 /// What one evaluation finds.
 #[derive(Debug)]
@@ -19,8 +20,8 @@ pub(crate) struct EvaluationResult {
     pub(super) consensus_distance: f64,
     pub(super) on_shards: Option<Vec<Score>>,
     /// Scores of the clients on their local test sets, and those after fine-tuning.
-    pub(super) on_local_tests: Option<Vec<Score>>,
-    pub(super) fine_tuned: Option<Vec<Score>>,
+    pub(super) on_local_tests: Option<Vec<LocalScore>>,
+    pub(super) fine_tuned: Option<Vec<LocalScore>>,
     /// What attackers find out of each client alive, if there are any.
     pub(super) membership: Option<Vec<InferredMembership>>,
     /// Accuracies on test examples of the clients' own labels.
@@ -52,7 +53,7 @@ impl EvaluationResult {
         let scores = || self.scores.iter().map(|row| &row.score);
         let shards = self.on_shards.as_deref();
         let validation = self.validation.as_deref();
-        let some = |scores: &'_ &[Score]| !scores.is_empty();
+        let some = |scores: &'_ &[LocalScore]| !scores.is_empty();
         let local_tests = self.on_local_tests.as_deref().filter(some);
         let fine_tuned = self.fine_tuned.as_deref().filter(some);
         let own_labels = self.own_labels.as_deref().filter(|rows| !rows.is_empty());
@@ -72,12 +73,12 @@ impl EvaluationResult {
             mean_model_accuracy: self.mean_model.accuracy,
             consensus_distance: self.consensus_distance,
             train_shard_loss: shards.map(|scores| spread(scores.iter(), |score| score.loss)),
-            local_test_loss: local_tests.map(|scores| spread(scores.iter(), |score| score.loss)),
+            local_test_loss: local_tests.map(|scores| local_spread(scores, |score| score.loss)),
             local_test_accuracy: local_tests
-                .map(|scores| spread(scores.iter(), |score| score.accuracy)),
-            fine_tuned_loss: fine_tuned.map(|scores| spread(scores.iter(), |score| score.loss)),
+                .map(|scores| local_spread(scores, |score| score.accuracy)),
+            fine_tuned_loss: fine_tuned.map(|scores| local_spread(scores, |score| score.loss)),
             fine_tuned_accuracy: fine_tuned
-                .map(|scores| spread(scores.iter(), |score| score.accuracy)),
+                .map(|scores| local_spread(scores, |score| score.accuracy)),
             membership_accuracy: of_attack(0),
             membership_auc: of_attack(1),
             membership_tpr: of_attack(2),
@@ -90,6 +91,13 @@ impl EvaluationResult {
 
 fn spread<'a>(scores: impl Iterator<Item = &'a Score>, figure: fn(&Score) -> f64) -> Spread {
     Spread::of(&scores.map(figure).collect::<Vec<_>>())
+}
+
+/// The spread of a figure on local test sets, with the mean over their examples.
+fn local_spread(scores: &[LocalScore], figure: fn(&Score) -> f64) -> Spread {
+    let figures: Vec<f64> = scores.iter().map(|local| figure(&local.score)).collect();
+    let examples: Vec<usize> = scores.iter().map(|local| local.examples).collect();
+    Spread::weighted(&figures, &examples)
 }
 
 /// The spreads of what attackers find out: the first three of [`InferredMembership::figures`].

@@ -17,6 +17,8 @@ pub(crate) struct LocalTests {
     rows: ClientRows,
     /// The clients that have a local test set, each with the row of its model.
     judged: Vec<(u32, u32)>,
+    /// The size of each client's local test set, `[N]`.
+    sizes: Vec<usize>,
     /// Local steps before the models are judged once more.
     fine_tuning: Option<FineTuning>,
 }
@@ -28,6 +30,13 @@ struct FineTuning {
     sgd: Sgd,
     /// Keys the mini-batches.
     seed: u64,
+}
+
+/// The score of a client on its local test set, and of how many examples that is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalScore {
+    pub(crate) score: Score,
+    pub(crate) examples: usize,
 }
 
 /// The scores of all clients, `[N]`; none of a client without a local test set or a model.
@@ -46,9 +55,11 @@ impl LocalTests {
         let has_test =
             |(client, _): &(u32, u32)| !partition.local_test(*client as usize).is_empty();
         let judged: Vec<(u32, u32)> = rows.with_models().filter(has_test).collect();
-        partition.has_local_tests().then_some(Self {
+        let size = |client| partition.local_test(client).len();
+        partition.has_local_tests().then(|| Self {
             rows,
             judged,
+            sizes: (0..partition.clients()).map(size).collect(),
             fine_tuning: FineTuning::new(plan),
         })
     }
@@ -56,6 +67,17 @@ impl LocalTests {
     /// Which model each client would use.
     pub(crate) fn rows(&self) -> &ClientRows {
         &self.rows
+    }
+
+    /// The `scores` of all clients, `[N]`, with how many examples they are of.
+    pub(crate) fn sized(&self, scores: Vec<Option<Score>>) -> Vec<Option<LocalScore>> {
+        let sized = |(score, examples): (Option<Score>, &usize)| {
+            score.map(|score| LocalScore {
+                score,
+                examples: *examples,
+            })
+        };
+        scores.into_iter().zip(&self.sizes).map(sized).collect()
     }
 
     /// The scores of all clients of the `deployed` models.

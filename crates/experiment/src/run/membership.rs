@@ -61,7 +61,10 @@ impl MembershipAttack {
         let tests: Vec<u32> = (0..of_test.len() as u32).collect();
         let (others_of, labels_of_others) = match asked.non_members {
             NonMembers::Test => (ExampleSet::Test, Some(of_test)),
-            NonMembers::LocalTest => (ExampleSet::Train, of_training),
+            NonMembers::LocalTest => match ExampleSet::of_local_tests(partition) {
+                ExampleSet::Test => (ExampleSet::Test, Some(of_test)),
+                set => (set, of_training),
+            },
         };
         let target = |(client, row): (u32, u32)| {
             let shard = partition.shard(client as usize).to_vec();

@@ -20,5 +20,6 @@ mod prescribed_weights;
 mod seeds;
 mod side_by_side;
 mod stopping;
+mod tests_of_owners;
 mod tiny;
 mod what_is_written;

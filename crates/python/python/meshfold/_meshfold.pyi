@@ -634,8 +634,8 @@ class Round:
 
         Args:
             models: the models, `[R, P]`, of as many rows as you like.
-            on: `train`, the training examples of the clients; `local_test`, the clients' local test sets (`evaluate: {local_test: 0.2}`;
-                a client without one gets NaN for both); `validation`, the examples that the configuration sets apart
+            on: `train`, the training examples of the clients; `local_test`, the clients' local test sets (`evaluate: {local_test: 0.2}`
+                or `{local_test: owners}`; a client without one gets NaN for both); `validation`, the examples that the configuration sets apart
                 (`dataset: {mnist: {validation: 5000}}`), the same for all rows; or `test`, all test examples, also where
                 `evaluate: {examples: 50}` has the models of the run judged on fewer.
             clients: the client whose training examples or local test set each row is judged on, `[R]`; row `i` has those of client `i`
@@ -782,6 +782,7 @@ class Part:
         label_names: Sequence[str],
         owner_names: Sequence[str],
         validation: int,
+        names_test_owners: bool,
     ) -> Part: ...
 
 class EventLog:

@@ -133,7 +133,8 @@ def dataset(
         owner: the owner of each training example, `[M]`, whole numbers from 0 or texts; the partition `by_writer` makes one client per
             owner, in their order.
         owner_test: the owner of each test example; if absent, one further owner who has no training examples. Models are judged on the test
-            examples of all owners; local test sets (`evaluate.local_test`) are parts of the training examples.
+            examples of all owners. With `evaluate: {local_test: owners}` and the partition `by_writer`, each client's model is also judged on
+            those of its own owners.
         validation: how many of the training examples, the last ones, are kept apart: nobody trains on them, and methods have them by
             `round.evaluate(models, on="validation")` and `round.examples(on="validation")`.
         classes: number of classes; one more than the largest label if absent.
@@ -154,6 +155,7 @@ def dataset(
     _tell_of_scale(train, test, (is_whole, test_is_whole))
     _tell_of_channels_last(shape)
     y, y_test, label_names = _tags.numbered(y, y_test, "y")
+    names_test_owners = owner_test is not None
     owner, owner_test, owner_names = (owner, owner_test, []) if owner is None else _tags.numbered(owner, owner_test, "owner")
     labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
     count = _classes(labels, test_labels, classes)
@@ -175,6 +177,7 @@ def dataset(
         label_names,
         owner_names,
         len(train) - kept,
+        names_test_owners,
     )
 
 

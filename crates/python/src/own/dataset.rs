@@ -1,6 +1,8 @@
 //! Datasets that Python gives as arrays.
 
-use meshfold_data::{DataError, DataFolder, Examples, OwnDataset, Scale, Shape, Splits};
+use meshfold_data::{
+    DataError, DataFolder, DatasetSummary, Examples, OwnDataset, Scale, Shape, Splits,
+};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -48,10 +50,22 @@ impl ExampleArrays<'_> {
 }
 
 /// Examples in memory.
-pub(super) struct InMemory(pub(super) Splits);
+pub(super) struct InMemory {
+    pub(super) splits: Splits,
+    /// Whether the owners of test examples are those that were given, not stand-ins.
+    pub(super) names_test_owners: bool,
+}
 
 impl OwnDataset for InMemory {
     fn load(&self, _folder: &DataFolder) -> Result<Splits, DataError> {
-        Ok(self.0.clone())
+        Ok(self.splits.clone())
+    }
+
+    fn summary(&self, _folder: &DataFolder) -> Result<DatasetSummary, DataError> {
+        let summary = DatasetSummary::of(&self.splits);
+        Ok(match self.names_test_owners {
+            true => summary,
+            false => summary.with_unnamed_test_owners(),
+        })
     }
 }

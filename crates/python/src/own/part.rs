@@ -222,7 +222,7 @@ impl PyPart {
     }
 
     /// Training and test examples: `(features, labels, owners)` each, the features bytes or numbers `[M, D]`. The last `validation` of those
-    /// for training are kept apart. Names may be absent.
+    /// for training are kept apart. Names may be absent; `names_test_owners` says whether the owners of test examples are those that a user gave.
     #[staticmethod]
     #[expect(clippy::too_many_arguments, reason = "they are those of Python")]
     fn dataset(
@@ -235,6 +235,7 @@ impl PyPart {
         label_names: Vec<String>,
         owner_names: Vec<String>,
         validation: usize,
+        names_test_owners: bool,
     ) -> PyResult<Self> {
         let (channels, height, width) = shape;
         let shape = Shape {
@@ -261,7 +262,10 @@ impl PyPart {
             test: Arc::new(examples(test)?),
             validation: validation.map(Arc::new),
         };
-        let made = Made::Dataset(Arc::new(InMemory(splits)));
+        let made = Made::Dataset(Arc::new(InMemory {
+            splits,
+            names_test_owners,
+        }));
         Ok(Self::new(name, version, made))
     }
 }

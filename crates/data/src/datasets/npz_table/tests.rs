@@ -1,6 +1,7 @@
 //! Tests of arrays.
 
 use super::*;
+use crate::Owners;
 use crate::formats::zip_member::tests::archive;
 
 fn array(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
@@ -143,7 +144,15 @@ fn test_examples_need_no_owners() {
     let splits = load(arrays, &entries).unwrap();
     assert_eq!(splits.train.owners(), Some([9, 4, 4, 9].as_slice()));
     assert_eq!((splits.train.len(), splits.test.len()), (4, 2));
-    assert!(summary(arrays, &entries).unwrap().has_owners());
+    let found = summary(arrays, &entries).unwrap();
+    assert!(found.has_owners() && found.test_owners().is_none());
+    let [named, by_share] = [
+        r#"{"file": "a.npz", "client": "who", "test": {"arrays": {"x": "x", "y": "y", "client": "who"}}}"#,
+        r#"{"file": "a.npz", "client": "who", "test": {"share": 0.5}}"#,
+    ]
+    .map(|settings| summary(settings, &entries).unwrap());
+    assert_eq!(named.test_owners(), Some(Owners::Listed(&[9, 4, 4, 9])));
+    assert_eq!(by_share.test_owners().unwrap().examples(), 2);
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, entries: &[(&str, &[u8])]| {
         std::fs::write(folder.path().join(name), archive(entries)).unwrap();
@@ -155,6 +164,8 @@ fn test_examples_need_no_owners() {
     let splits = settings.load(&DataFolder::new(folder.path())).unwrap();
     assert_eq!(splits.train.owners(), Some([9, 4, 4, 9].as_slice()));
     assert_eq!(splits.test.labels(), [1, 0]);
+    let found = settings.summary(&DataFolder::new(folder.path())).unwrap();
+    assert!(found.test_owners().is_none());
     let without =
         r#"{"file": "a.npz", "test": {"arrays": {"x": "x_test", "y": "y_test", "client": "who"}}}"#;
     let refused = load(without, &entries).unwrap_err().to_string();

@@ -17,7 +17,6 @@ use crate::kernels::{BatchScore, MODELS, transpose};
 use crate::network::Network;
 use crate::network::layer::{Dense, Layer, Node};
 use crate::network::precision::Precision;
-use crate::training::context::Context;
 use crate::training::score::Score;
 use meshfold_data::Examples;
 use rayon::prelude::*;
@@ -221,36 +220,37 @@ impl Blocked {
         ))
     }
 
-    /// Loss and accuracy of row `i` of `models` on the training examples `own[i]`.
+    /// Loss and accuracy of row `i` of `models` on the examples `own[i]` of `examples`.
     ///
     /// # Errors
     /// Those of a model of the user's own.
     pub(in crate::blocked) fn scores_on_own(
         &self,
-        context: Context<'_>,
+        network: &Network,
         models: &[f32],
+        examples: &Examples,
         own: &[&[u32]],
     ) -> Result<Vec<Score>, EngineError> {
-        let width = context.network.layout().width();
-        let passes = self.passes(context.network, false);
+        let width = network.layout().width();
+        let passes = self.passes(network, false);
         let judge = |(row, own): (&[f32], &&[u32])| {
             let mut own = own.to_vec();
-            let chunk = self.arrange(context.network, context.train, &mut own);
+            let chunk = self.arrange(network, examples, &mut own);
             let mut scratch = self.scratches.take();
             let mut inputs = Inputs::default();
             let mut pairs = std::mem::take(&mut scratch.weight_pairs);
             let row = passes.row_weights(row, &mut pairs, false);
             let parts = own.chunks(chunk).map(|part| {
-                passes.gather(context.train, part, Goal::Judging, &mut inputs);
+                passes.gather(examples, part, Goal::Judging, &mut inputs);
                 let sample = Sample {
-                    examples: context.train,
+                    examples,
                     indices: part,
                     inputs: &inputs,
                 };
-                self.judge_row(context.network, row, sample, &mut scratch)
+                self.judge_row(network, row, sample, &mut scratch)
             });
             let parts = parts.collect::<Result<Vec<_>, _>>()?;
-            let judged = own.len() * context.network.positions();
+            let judged = own.len() * network.positions();
             scratch.weight_pairs = pairs;
             self.scratches.put(scratch);
             Ok(Score::of(parts.into_iter(), judged))

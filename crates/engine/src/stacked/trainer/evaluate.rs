@@ -21,6 +21,9 @@ impl Stacked {
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
         let (examples, size) = match split {
+            Split::LocalTests(_) if context.partition.has_tests_of_owners() => {
+                (&self.test, context.test.len())
+            }
             Split::Test => (&self.test, context.test.len()),
             Split::Validation => {
                 let validation = self.validation.as_ref().zip(context.validation);

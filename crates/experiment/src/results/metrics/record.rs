@@ -61,7 +61,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_accuracy: Option<Spread>,
     /// Losses of the clients' models on their local test sets, in nats, with `evaluate.local_test`; over the clients alive that
-    /// have one.
+    /// have one. These four figures also have a mean [weighted](Spread::weighted) by the examples of the sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_test_loss: Option<Spread>,
     /// Accuracies of the clients' models on their local test sets, likewise.
@@ -136,6 +136,7 @@ impl RecordedFigure {
                 min,
                 max,
                 std,
+                ..
             } = Spread::of(&living);
             Self::Spread(FiniteSpread {
                 mean: finite(mean),
@@ -159,6 +160,9 @@ pub struct Spread {
     pub max: f64,
     /// Standard deviation of the models at hand, `sqrt(1/R Σ (x − mean)²)`: of the population, not a sample's estimate.
     pub std: f64,
+    /// Mean weighted by how many examples each model was judged on, `Σ n x / Σ n`, of figures on the clients' local test sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weighted: Option<f64>,
 }
 
 impl Spread {
@@ -194,6 +198,27 @@ impl Spread {
             min,
             max,
             std: variance.sqrt(),
+            weighted: None,
+        }
+    }
+
+    /// The spread of `values`, each of which is judged on so many examples, of which there are some in all: with the weighted mean.
+    ///
+    /// # Panics
+    /// As [`of`](Self::of).
+    pub fn weighted(values: &[f64], examples: &[usize]) -> Self {
+        let spread = Self::of(values);
+        let products = values.iter().zip(examples);
+        let sum: f64 = products.map(|(value, count)| value * *count as f64).sum();
+        let mean = sum / examples.iter().sum::<usize>() as f64;
+        // As of the plain mean.
+        let mean = match mean.is_finite() {
+            true => mean.clamp(spread.min, spread.max),
+            false => mean,
+        };
+        Self {
+            weighted: Some(mean),
+            ..spread
         }
     }
 }
@@ -256,6 +281,18 @@ pub(super) mod tests {
         let equal = Spread::of(&[0.9825; 10]);
         assert_eq!((equal.mean, equal.std), (0.9825, 0.0));
         assert!((spread.std - 5.0_f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_weighted_mean_counts_examples_alike() {
+        let spread = Spread::weighted(&[1.0, 0.5, 0.0], &[1, 6, 3]);
+        assert_eq!((spread.mean, spread.weighted), (0.5, Some(0.4)));
+        let equal = Spread::weighted(&[0.9825; 3], &[7, 11, 3]);
+        assert_eq!((equal.mean, equal.weighted), (0.9825, Some(0.9825)));
+        let text = serde_json::to_string(&spread).unwrap();
+        assert!(text.ends_with(r#","weighted":0.4}"#), "{text}");
+        let plain = serde_json::to_string(&Spread::of(&[1.0])).unwrap();
+        assert!(!plain.contains("weighted"), "{plain}");
     }
 
     #[test]

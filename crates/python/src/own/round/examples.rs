@@ -199,7 +199,9 @@ impl PyRound {
         let chosen = indices.map(|indices| chosen(indices, count)).transpose()?;
         let set = match on {
             On::Of(set) => set,
-            On::LocalTests => ExampleSet::Train,
+            On::LocalTests => self.with(py, |lent| {
+                Ok(ExampleSet::of_local_tests(lent.round.learner.partition()))
+            })?,
         };
         if on == On::LocalTests && chosen.is_some() {
             return Err(PyValueError::new_err(
