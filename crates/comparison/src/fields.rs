@@ -318,8 +318,8 @@ mod tests {
                 "[edges file=a.edges, redraw of.star every=2]",
             ),
             (
-                r#"[{"clients": {"share": 0.2}, "from_round": 1, "until_round": null}]"#,
-                "[clients.share=0.2 from_round=1]",
+                r#"[{"clients": {"share": 0.2}, "from_round": 2, "until_round": null}]"#,
+                "[clients.share=0.2 from_round=2]",
             ),
             ("[200, 100]", "[200, 100]"),
         ] {

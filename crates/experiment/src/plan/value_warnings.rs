@@ -101,8 +101,8 @@ fn of_overlay(config: &RunConfig, planned: &PlannedOverlay) -> Vec<String> {
         && config.stragglers.as_ref().is_some_and(some_are_late);
     let one_way = summary.directed && summary.doubly_stochastic && profile.own_weights.is_none();
     let mut failures = config.failures.0.iter();
-    let fails = failures
-        .any(|failure| failure.loses == Loses::Everything && failure.messages.is_none());
+    let fails =
+        failures.any(|failure| failure.loses == Loses::Everything && failure.messages.is_none());
     if one_way && (leaves || fails) {
         let what = if fails { "failures" } else { "late clients" };
         warnings.push(format!(
