@@ -110,7 +110,11 @@ def test_div_share(keys: dict[str, Any], fragment: float, receivers: int) -> Non
 @pytest.mark.parametrize("name", ["swift", "gossip_learning", "div_share"])
 def test_messages_are_lost(name: str, keys: dict[str, Any]) -> None:
     failures = [{"messages": {"probability": 0.3}, "from_round": 3}]
-    more: dict[str, Any] = {"swift": {}, "gossip_learning": {"period": 1.0}, "div_share": {"fragment": 0.3, "receivers": 2, "topology": None}}[name]
+    settings: dict[str, dict[str, Any]] = {
+        "swift": {},
+        "gossip_learning": {"period": 1.0},
+        "div_share": {"fragment": 0.3, "receivers": 2, "topology": None},
+    }
     if name == "div_share" and "bandwidth" in keys:
         keys = {**keys, "bandwidth": 512.0}  # whole nanoseconds for a fragment
     world = Simulation(**keys, lost=0.3)
@@ -119,7 +123,7 @@ def test_messages_are_lost(name: str, keys: dict[str, Any]) -> None:
         "gossip_learning": lambda: gossip_learning(world, "merge_update", "steps", 1.0, None),
         "div_share": lambda: div_share(world, 3, 2),
     }[name]()
-    agrees(run_of(name, slowdown=SLOWDOWN, failures=failures, **more, **keys), world, wanted)
+    agrees(run_of(name, slowdown=SLOWDOWN, failures=failures, **settings[name], **keys), world, wanted)
     assert 0.1 * len(world.messages) < world.number_lost < 0.4 * len(world.messages)
 
 

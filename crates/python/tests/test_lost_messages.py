@@ -92,7 +92,7 @@ def test_a_method_sees_what_arrives_and_sends_to_all(experiment: Experiment) -> 
 def test_a_method_with_a_clock_loses_messages_itself(experiment: Experiment) -> None:
     with pytest.warns(mf.MeshfoldWarning, match="no message was lost: the method `lossy_times` never reads round.loss_probability"):
         (run,) = mf.run(losing(experiment, "lossy_times", topology="ring"), progress=False)
-    assert {record["own.heard"] for record in records(run.folder)[1:]} == {10}
+    assert {record["own"]["heard"] for record in records(run.folder)[1:]} == {10}
 
 
 @pytest.mark.parametrize("method", ["sure_dsgd", "unlinked"])

@@ -16,7 +16,7 @@ def chosen(configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) ->
         ValueError: if none of them has a setting of such a name.
     """
     for name in settings:
-        if configs and not any(list(_values(config, name)) for config in configs):
+        if configs and not any(_values(config, name) for config in configs):
             raise ValueError(f"only: no run has a setting `{name}`: give its dotted path, such as `algorithm.dsgd.learning_rate`, or the end of it")
     places = [place for place, config in enumerate(configs) if all(_has(config, name, wanted) for name, wanted in settings.items())]
     if configs and not places:
@@ -26,7 +26,8 @@ def chosen(configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) ->
 
 def _nothing_left(configs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
     """The first setting after which no configuration is left, and the values that it has in those before."""
-    left, before = list(configs), []
+    left = list(configs)
+    before: list[str] = []
     for name, wanted in settings.items():
         found = [config for config in left if _has(config, name, wanted)]
         if not found:
@@ -51,15 +52,21 @@ def _has(config: Mapping[str, Any], name: str, wanted: Any) -> bool:
     return any(_is(found, value) for found in _values(config, name) for value in values)
 
 
-def _values(config: Any, name: str, path: str = "") -> Iterator[Any]:
-    """The values at all paths that are `name`, or end so."""
+def _values(config: Mapping[str, Any], name: str) -> list[Any]:
+    """The value at the path `name` or, where there is none, those at all paths that end so."""
+    all_paths = list(_paths(config))
+    whole = [value for path, value in all_paths if path == name]
+    return whole or [value for path, value in all_paths if path.endswith(f".{name}")]
+
+
+def _paths(config: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Each setting of a configuration by its dotted path, those with settings of their own before these."""
     if not isinstance(config, Mapping):
         return
     for key, value in config.items():
-        inner = f"{path}.{key}" if path else str(key)
-        if inner == name or inner.endswith(f".{name}"):
-            yield value
-        yield from _values(value, name, inner)
+        path = f"{above}.{key}" if above else str(key)
+        yield path, value
+        yield from _paths(value, path)
 
 
 def _is(found: Any, value: Any) -> bool:

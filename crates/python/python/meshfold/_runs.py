@@ -230,7 +230,8 @@ class Runs(Sequence[Run]):
         """The runs with these values, in the same order: `runs.only(topology="ring", seed=range(1, 4))`.
 
         Settings go by their names at the end of their dotted paths. Whole paths need a dict: `runs.only({"algorithm.dsgd.learning_rate": 0.1})`.
-        Parts and methods with settings of their own go by their names, `topology="regular"`. A list means any of its values.
+        A name that is a whole path means that path alone: `seed` is the seed of the run, and not the one of its dataset. Parts and methods with
+        settings of their own go by their names, `topology="regular"`. A list means any of its values.
 
         Raises:
             ValueError: if no run has a setting of such a name.
