@@ -29,6 +29,8 @@ method_config! {
     /// last sum is over all clients alive; else the method would tend to the minimum of the plain mean in any case. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
     /// becomes the mean of their variates: those of the dead are not heard of until they are back. Where a schedule's rate is zero,
     /// nothing moves and the variates stay as they are. A message holds a model and a variate, and counts as one message of twice the bytes.
+    /// A participant to which the server's message is lost does nothing. One whose own message is lost does not know: it keeps `c_i⁺`, of
+    /// which the server hears by its later differences alone, and so `c` is no longer the mean of the variates.
     #[derive(JsonSchema)]
     pub struct Scaffold(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How many clients take part in a round; all by default.
@@ -64,11 +66,19 @@ struct ScaffoldState {
 
 impl Algorithm for ScaffoldState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let Participants { sent_to, rows, .. } = self.participation.choose(round, &self.training);
+        let Participants {
+            sent_to,
+            rows,
+            arrives,
+        } = self.participation.choose(round, &self.training);
+        let (server, bytes) = (self.setting.clients as u32, 2 * self.setting.model_bytes());
+        if !sent_to.is_empty() {
+            round.traffic.messages(down(server, &sent_to, bytes)); // (x, c), line 4
+        }
         if rows.is_empty() {
             return Ok(());
         }
-        let (count, clients) = (rows.len(), self.setting.clients);
+        let count = rows.len();
         let weight = |client| self.weighting.of_client(client, &self.setting);
         let [variates, variate] = &mut self.kept;
         let (variates, variate) = (variates.or_zeros(models), variate.or_zeros(models));
@@ -89,8 +99,6 @@ impl Algorithm for ScaffoldState {
                 }
             };
         }
-        let (server, bytes) = (clients as u32, 2 * self.setting.model_bytes());
-        round.traffic.messages(down(server, &sent_to, bytes)); // (x, c), line 4
 
         let chosen: Vec<u32> = rows.iter().map(|row| row.client).collect();
         let minus = vec![-1.0; count];
@@ -119,14 +127,18 @@ impl Algorithm for ScaffoldState {
         variates.scatter(&chosen, &after)?; // line 12, option II
         round.traffic.messages(up(server, &rows, bytes)); // (Δy, Δc), line 13
 
-        let shares = self.weighting.shares(&rows, &self.setting);
-        slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // Δx, line 16
+        if !arrives.contains(&true) {
+            return Ok(());
+        }
+        let shares = self.weighting.shares_of(&rows, &arrives, &self.setting);
+        let mean = Mixing::new(&MixingMatrix::average(1, shares)?);
+        slots.mix(&mean)?; // Δx, line 16
         models.add_scaled(&slots, &[self.global_learning_rate])?; // line 17
-        let shares = self.weighting.shares(&rows, &self.setting);
-        change.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?;
-        let taking_part: f64 = chosen.iter().map(|client| weight(*client)).sum();
+        change.mix(&mean)?;
+        let heard = chosen.iter().zip(&arrives).filter(|(_, arrives)| **arrives);
+        let heard: f64 = heard.map(|(client, _)| weight(*client)).sum();
         let all: f64 = alive(round).map(weight).sum();
-        variate.add_scaled(&change, &[taking_part as f32 / all as f32])?;
+        variate.add_scaled(&change, &[heard as f32 / all as f32])?;
         Ok(())
     }
 
@@ -145,6 +157,7 @@ impl MethodSpec for Scaffold {
     fn profile(&self) -> Profile<'_> {
         Profile {
             adds_to_gradients: true,
+            may_lose_messages: true,
             ..Profile::one_server()
         }
     }

@@ -1,7 +1,9 @@
 //! Messages that are lost on their way, against a transcription in double precision that knows which arrive.
 
 use crate::support::plain::{self, mean, mix, sum};
-use crate::support::{MethodRun, Models, SIZES, Scene, chorded_path, expect_close, full, run};
+use crate::support::{
+    MethodRun, Models, SIZES, Scene, chorded_path, difference, expect_close, full, run,
+};
 use meshfold_algorithms::{LostMessages, Order, Participation, StepsFrom, Weighting};
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
@@ -148,17 +150,42 @@ fn push_sum_loses_what_was_on_its_way() {
     assert_eq!(course.models_sent(), 10.0);
 }
 
+/// A server to and from which messages are lost with probability 0.4.
+fn behind_a_server() -> Scene {
+    Scene {
+        lost_messages: LostMessages {
+            probability: 0.4,
+            seed: 3,
+        },
+        ..Scene::with_a_death().without_overlay()
+    }
+}
+
+/// The clients that the server sends its model to in a round, those whom it reaches, and those whose own reaches the server.
+fn over_the_server(scene: &Scene, round: usize) -> [Vec<usize>; 3] {
+    let arrive = |clients: &[usize], step| {
+        let arrives = |client: &&usize| {
+            let key = Key {
+                round: round as u64,
+                row: **client as u32,
+                step,
+                ..Key::default()
+            };
+            stream(3, Purpose::Failure, key).random::<f64>() >= 0.4
+        };
+        clients.iter().filter(arrives).copied().collect()
+    };
+    let alive = scene.alive(round);
+    let chosen: Vec<usize> = (0..5).filter(|client| alive[*client]).collect();
+    let reached: Vec<usize> = arrive(&chosen, 1);
+    let back = arrive(&reached, 2);
+    [chosen, reached, back]
+}
+
 /// The server's model reaches some of the participants, and those of some of these reach the server.
 #[test]
 fn fedavg_averages_what_comes_back() {
-    let lost_messages = LostMessages {
-        probability: 0.4,
-        seed: 3,
-    };
-    let scene = Scene {
-        lost_messages,
-        ..Scene::with_a_death().without_overlay()
-    };
+    let scene = behind_a_server();
     for mu in [None, Some(0.5)] {
         let (participation, weighting) = (Participation::default(), Weighting::Examples);
         let method = match mu {
@@ -183,19 +210,7 @@ fn fedavg_averages_what_comes_back() {
         let mut server = course.start[0].clone();
         let (mut sent, mut steps) = (Vec::new(), Vec::new());
         for round in 1..=6 {
-            let arrives = |client: &usize, step| {
-                let key = Key {
-                    round: round as u64,
-                    row: *client as u32,
-                    step,
-                    ..Key::default()
-                };
-                stream(3, Purpose::Failure, key).random::<f64>() >= 0.4
-            };
-            let alive = scene.alive(round);
-            let chosen: Vec<usize> = (0..5).filter(|client| alive[*client]).collect();
-            let reached: Vec<usize> = chosen.iter().copied().filter(|c| arrives(c, 1)).collect();
-            let back: Vec<usize> = reached.iter().copied().filter(|c| arrives(c, 2)).collect();
+            let [chosen, reached, back] = over_the_server(&scene, round);
             let local = |client: &usize| {
                 let mut w = server.clone();
                 for _ in 0..2 {
@@ -222,6 +237,98 @@ fn fedavg_averages_what_comes_back() {
         let found = course.traffic.iter().map(|traffic| traffic.bytes_total());
         assert_eq!(found.collect::<Vec<_>>(), sent);
         assert!(steps.iter().any(|steps| *steps < 10), "{steps:?}");
+    }
+}
+
+/// A client keeps its new variate whether or not the server hears of it.
+#[test]
+fn scaffold_moves_by_what_comes_back() {
+    let scene = behind_a_server();
+    let method = method!(
+        Scaffold {
+            participation: Participation::default(),
+            weighting: Weighting::Examples,
+            global_learning_rate: 0.5
+        },
+        full(2)
+    );
+    let course = run(&method, &scene, 6);
+    let mut x = course.start[0].clone();
+    let mut c = vec![0.0; x.len()];
+    let mut each = vec![c.clone(); 5];
+    let weight = |client: usize| SIZES[client] as f64;
+    let rate = plain::rate();
+    let mut unheard = 0;
+    for round in 1..=6 {
+        let [living, reached, back] = over_the_server(&scene, round);
+        let all: f64 = living.iter().map(|client| weight(*client)).sum();
+        if round == 2 {
+            // Client 2 has died.
+            let variates: Vec<(f64, &[f64])> =
+                living.iter().map(|i| (weight(*i), &each[*i][..])).collect();
+            c = mean(&variates);
+        }
+        let heard: f64 = back.iter().map(|client| weight(*client)).sum();
+        let (before, mut after) = (c.clone(), x.clone());
+        for client in reached {
+            let mut y = x.clone();
+            for _ in 0..2 {
+                let g = plain::gradient(&course.learner, client, &y);
+                y = sum(&[
+                    (1.0, &y),
+                    (-rate, &g),
+                    (rate, &each[client]),
+                    (-rate, &before),
+                ]);
+            }
+            let share = 1.0 / (2.0 * rate);
+            let change = sum(&[(-1.0, &before), (share, &x), (-share, &y)]);
+            each[client] = sum(&[(1.0, &each[client]), (1.0, &change)]);
+            if back.contains(&client) {
+                let step = 0.5 * weight(client) / heard;
+                after = sum(&[(1.0, &after), (step, &y), (-step, &x)]);
+                c = sum(&[(1.0, &c), (weight(client) / all, &change)]);
+            } else {
+                unheard += 1;
+            }
+        }
+        x = after;
+    }
+    expect_close(&course.models(), &[x]);
+    for (kept, wanted) in [("variates", each), ("variate", vec![c])] {
+        let most = difference(&course.kept(kept), &wanted);
+        assert!(most < 1e-5, "{kept} off by {most:e}");
+    }
+    assert!(unheard > 0, "all messages came back");
+}
+
+#[test]
+fn a_server_that_reaches_nobody_keeps_its_model() {
+    let mut scene = behind_a_server();
+    scene.lost_messages.probability = 1.0;
+    let (participation, weighting) = (Participation::default(), Weighting::Examples);
+    let fedavg = method!(
+        Fedavg {
+            participation: participation,
+            weighting: weighting,
+            steps_from: StepsFrom::Mean
+        },
+        full(2)
+    );
+    let scaffold = method!(
+        Scaffold {
+            participation: participation,
+            weighting: weighting,
+            global_learning_rate: 1.0
+        },
+        full(2)
+    );
+    for (method, models) in [(fedavg, 1), (scaffold, 2)] {
+        let course = run(&method, &scene, 2);
+        expect_close(&course.models(), &course.start[..1]);
+        let sent = course.traffic.iter().map(|traffic| traffic.bytes_total());
+        let model = models * course.setting.model_bytes();
+        assert_eq!(sent.collect::<Vec<_>>(), [5 * model, 4 * model]);
     }
 }
 

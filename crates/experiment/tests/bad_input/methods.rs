@@ -313,7 +313,6 @@ fn failures_and_stragglers_point_at_their_value() {
     let lost = "failures: [{clients: {share: 0.1}}, {messages: {probability: 0.1}}]";
     for (method, topology, keys) in [
         ("fedavg", "", "steps_from: own, "),
-        ("scaffold", "", ""),
         ("one_peer", "", ""),
         ("gradient_tracking", "ring", ""),
         ("dfedrw", "ring", "walkers: 2, hops: 2, "),
