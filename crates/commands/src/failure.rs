@@ -14,6 +14,7 @@ use meshfold_topology::TopologyError;
 use meshfold_topology::protocol::ChurnError;
 use miette::Report;
 
+use crate::drawn::DrawError;
 use crate::terminal;
 
 /// The exit code that asks for the same command again: `EX_TEMPFAIL` of BSD's sysexits.h.
@@ -89,6 +90,15 @@ impl From<ConfigError> for Failure {
         match reports.pop() {
             Some(only) if reports.is_empty() => Self::Refused(only),
             last => Self::Mistakes(reports.into_iter().chain(last).collect()),
+        }
+    }
+}
+
+impl From<DrawError> for Failure {
+    fn from(error: DrawError) -> Self {
+        match error {
+            DrawError::Data(error) => error.into(),
+            _ => Self::refused(error),
         }
     }
 }

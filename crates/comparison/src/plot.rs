@@ -2,7 +2,7 @@
 
 use meshfold_experiment::results::RecordedRun;
 use meshfold_figure::{
-    Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit, columns,
+    Axis, COLOURS, Curve, DASHES, Figure, Legend, Page, PageError, Point, Scale, Size, Style, Unit,
 };
 
 use crate::at::At;
@@ -16,11 +16,6 @@ use crate::overlay_figure::OverlayFigure;
 use crate::panels::Panels;
 use crate::points::Over;
 use crate::setting_axis::setting;
-
-/// The least and the largest height of letters, in points.
-const LETTERS: [f64; 2] = [1.0, 200.0];
-/// The least and the largest width and height of a page, in millimetres.
-const LENGTHS: [f64; 2] = [5.0, 5000.0];
 
 /// What a plot is to show, and how.
 #[derive(Clone, Debug)]
@@ -74,33 +69,9 @@ pub enum PlotError {
     /// The curves cannot be made.
     #[error(transparent)]
     Curves(#[from] TableError),
-    /// The letters leave no room for curves.
-    #[error(
-        "a page of {width:.0} × {height:.0} mm has no room for letters of {font_size:.1} pt: give more width and height, or a \
-         smaller font size"
-    )]
-    Page {
-        /// Width of the page in millimetres.
-        width: f64,
-        /// Its height.
-        height: f64,
-        /// Height of the letters in points.
-        font_size: f64,
-    },
-    /// The page or its letters have no usual size.
-    #[error("{what} of {found} {unit}: needed {least} to {most} {unit}")]
-    Size {
-        /// What has it: a width, a height or a font size.
-        what: &'static str,
-        /// What was asked for.
-        found: f64,
-        /// The least that can be drawn.
-        least: f64,
-        /// The most that can be drawn.
-        most: f64,
-        /// Their unit.
-        unit: &'static str,
-    },
+    /// There is no such page.
+    #[error(transparent)]
+    Page(#[from] PageError),
     /// A logarithmic axis has no such place.
     #[error("a logarithmic axis cannot begin at {from}: needed more than 0")]
     Start {
@@ -249,45 +220,12 @@ impl PlotRequest {
 
 /// The size of the page with so many panels.
 pub(crate) fn page(request: &PlotRequest, panels: usize) -> Result<Size, PlotError> {
-    let (width, letters) = (request.width, request.font_size);
-    expect_size("a font size", letters, LETTERS, "pt")?;
-    for (what, length) in [("a width", Some(width)), ("a height", request.height)] {
-        length.map_or(Ok(()), |length| expect_size(what, length, LENGTHS, "mm"))?;
-    }
-    let beside = columns(panels, Size::millimetres(width, width).width, letters);
-    let usual = match panels {
-        0 | 1 => (0.72 * width).min(90.0),
-        _ => 0.75 * width / beside as f64 * panels.div_ceil(beside) as f64 + 14.0,
+    let page = Page {
+        width: request.width,
+        height: request.height,
+        font_size: request.font_size,
     };
-    let height = request.height.unwrap_or(usual);
-    let size = Size::millimetres(width, height);
-    match size.width >= 15.0 * letters && size.height >= 10.0 * letters {
-        true => Ok(size),
-        false => Err(PlotError::Page {
-            width,
-            height,
-            font_size: letters,
-        }),
-    }
-}
-
-/// Requires a size in `[least, most]`.
-fn expect_size(
-    what: &'static str,
-    found: f64,
-    [least, most]: [f64; 2],
-    unit: &'static str,
-) -> Result<(), PlotError> {
-    match (least..=most).contains(&found) {
-        true => Ok(()),
-        false => Err(PlotError::Size {
-            what,
-            found,
-            least,
-            most,
-            unit,
-        }),
-    }
+    Ok(page.size(panels)?)
 }
 
 fn axes(request: &PlotRequest, curves: &Curves) -> Result<[Axis; 2], PlotError> {

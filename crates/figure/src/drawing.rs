@@ -22,9 +22,9 @@ impl Size {
     }
 }
 
-/// A page and what is on it.
+/// A page and what is on it, ready to be written to a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Drawing {
+pub struct Drawing {
     pub(crate) size: Size,
     /// The later ones lie over the earlier ones.
     pub(crate) shapes: Vec<Shape>,

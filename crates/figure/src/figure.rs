@@ -30,6 +30,8 @@ pub struct Panel {
     pub curves: Vec<Curve>,
     /// Those of a linear axis begin at 0.
     pub bars: Vec<Bar>,
+    /// At whole numbers of both axes.
+    pub dots: Vec<Dot>,
 }
 
 impl Panel {
@@ -38,7 +40,7 @@ impl Panel {
         Self {
             title: String::new(),
             curves,
-            bars: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -65,6 +67,17 @@ pub struct Point {
     pub low: f64,
     /// Upper end of the band; `y` where there is none.
     pub high: f64,
+}
+
+/// A dot whose area says how much is there. Where dots of neighbouring places would be too small to be seen, bars are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dot {
+    /// Where on the horizontal axis, a whole number.
+    pub x: usize,
+    /// Where on the vertical axis, a whole number.
+    pub y: usize,
+    /// How much, as a share of the most that a dot may stand for: 0 to 1.
+    pub share: f64,
 }
 
 /// A bar, with an error bar at its end.

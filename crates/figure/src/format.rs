@@ -1,6 +1,6 @@
 //! The formats of files.
 
-use crate::figure::Figure;
+use crate::drawing::Drawing;
 use crate::png::PngError;
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl Format {
     }
 }
 
-impl Figure {
+impl Drawing {
     /// The bytes of a file in `format`; a PNG has so many `pixels_per_inch`.
     ///
     /// # Errors

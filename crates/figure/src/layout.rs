@@ -1,6 +1,7 @@
 //! From a figure to shapes on a page.
 
 use crate::axis::{Axis, Range, Scale, Tick, Unit};
+use crate::dots;
 use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, Size, Text};
 use crate::figure::{Curve, Figure, Panel, Point};
 use crate::font;
@@ -22,11 +23,11 @@ const BAND: f64 = 0.18;
 /// Space beside the first and the last of the values of an axis, as a share of what lies between them.
 pub(crate) const BESIDE_VALUES: f64 = 0.05;
 /// Space at the edge of the page, in points.
-const EDGE: f64 = 2.0;
+pub(crate) const EDGE: f64 = 2.0;
 
 impl Figure {
-    /// The shapes of the figure.
-    pub(crate) fn drawing(&self) -> Drawing {
+    /// The page with the figure on it.
+    pub fn drawing(&self) -> Drawing {
         let ranges = self.ranges();
         let legend = Rows::of(&self.legend, self.size.width - 2.0 * EDGE, self.font_size);
         let size = self.page(&ranges, &legend);
@@ -64,9 +65,10 @@ impl Figure {
         });
         let bars = panel.bars.iter();
         let bars = bars.flat_map(|bar| self.bar(bar, ranges, frame));
+        let dots = dots::shapes(&panel.dots, ranges, frame);
         let inside = Shape::Clipped {
             frame,
-            shapes: bars.chain(bands).chain(lines).collect(),
+            shapes: bars.chain(dots).chain(bands).chain(lines).collect(),
         };
         let mut shapes = self.title(cell);
         shapes.extend(self.grid(ranges, frame));
@@ -225,8 +227,12 @@ impl Figure {
         enough.unwrap_or_else(|| self.x.ticks(range, airy))
     }
 
-    /// Ticks with some space between them; with less if there are too few otherwise.
+    /// Ticks at the values of the axis if they have room. Else ticks with some space between them; with less if there are too few
+    /// otherwise.
     fn y_ticks(&self, range: &Range, frame: Frame) -> Vec<Tick> {
+        if let Some(ticks) = self.y_value_ticks(range, frame) {
+            return ticks;
+        }
         let most = |spacing: f64| {
             let most = frame.height() / (spacing * self.font_size);
             (most as usize).max(2)
@@ -459,7 +465,7 @@ pub(crate) fn across(range: &Range, frame: Frame, value: f64) -> f64 {
     frame.left + range.share(value) * frame.width()
 }
 
-fn height(range: &Range, frame: Frame, value: f64) -> f64 {
+pub(crate) fn height(range: &Range, frame: Frame, value: f64) -> f64 {
     frame.bottom - range.share(value) * frame.height()
 }
 
@@ -481,7 +487,7 @@ fn rule(ends: [Place; 2], colour: Colour, width: f64) -> Shape {
 }
 
 /// The white page.
-fn ground(Size { width, height }: Size) -> Shape {
+pub(crate) fn ground(Size { width, height }: Size) -> Shape {
     let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)];
     Shape::Area(Area {
         corners: corners.map(|(x, y)| Place { x, y }).to_vec(),

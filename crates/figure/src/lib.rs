@@ -1,6 +1,7 @@
-//! Figures for print: curves with bands or marks, or bars, over two axes, in one panel or several, as SVG, PDF or PNG.
+//! Figures for print: curves with bands or marks, bars or dots over two axes, and graphs, in one panel or several, as SVG, PDF or PNG.
 //!
-//! [`Figure`] says what is drawn. [`Figure::svg`], [`Figure::pdf`] and [`Figure::png`] write it. The ground is white, colours can be
+//! [`Figure`] and [`GraphFigure`] say what is drawn. Their [`Drawing`] is written by [`svg`](Drawing::svg), [`pdf`](Drawing::pdf) and
+//! [`png`](Drawing::png). The ground is white, colours can be
 //! told apart by people who are colour-blind, and curves differ in their dashes where colours are not printed. The same figure gives
 //! the same bytes.
 //!
@@ -10,14 +11,17 @@
 mod axis;
 mod bars;
 mod beside;
+mod dots;
 mod drawing;
 mod error_bar;
 mod figure;
 mod font;
 mod format;
+mod graphs;
 mod layout;
 mod legend;
 mod marks;
+mod page;
 mod panels;
 mod pdf;
 mod png;
@@ -26,9 +30,11 @@ mod svg;
 mod value_ticks;
 
 pub use axis::{Axis, AxisValue, Scale, Unit, bytes_unit};
-pub use drawing::Size;
-pub use figure::{Bar, Curve, Figure, Panel, Point};
+pub use drawing::{Drawing, Size};
+pub use figure::{Bar, Curve, Dot, Figure, Panel, Point};
 pub use format::Format;
+pub use graphs::{Graph, GraphFigure};
+pub use page::{Page, PageError};
 pub use panels::columns;
 pub use png::PngError;
 pub use style::{COLOURS, DASHES, Key, Legend, Style, Swatch};

@@ -33,6 +33,13 @@ const OUTLINES: [Outline; DASHES] = [
     },
 ];
 
+/// A circle.
+pub(crate) fn circle(middle: Place, radius: f64) -> Vec<Place> {
+    // Nobody sees the corners of a small one.
+    let corners = if radius < 1.5 { 12 } else { 24 };
+    polygon(corners, radius, 0.0).around(middle)
+}
+
 const fn polygon(corners: usize, radius: f64, turn: f64) -> Outline {
     Outline {
         corners,

@@ -30,8 +30,26 @@ pub(crate) fn width_of_one(width: f64, columns: usize, label_width: f64, font_si
 }
 
 /// The length of each of `count` parts of `whole`, with `between` between two.
-fn part(whole: f64, count: usize, between: f64) -> f64 {
+pub(crate) fn part(whole: f64, count: usize, between: f64) -> f64 {
     (whole - between * count.saturating_sub(1) as f64) / count.max(1) as f64
+}
+
+/// The lines of the title of each panel of `width`, and the height that all panels need for them, both in points.
+pub(crate) fn titles_in_lines<'t>(
+    titles: impl Iterator<Item = &'t str>,
+    width: f64,
+    font_size: f64,
+) -> (Vec<Vec<String>>, f64) {
+    let in_lines = |title: &str| match title.is_empty() {
+        true => Vec::new(),
+        false => lines(title, width / font_size),
+    };
+    let titles: Vec<Vec<String>> = titles.map(in_lines).collect();
+    let above = match titles.iter().map(Vec::len).max() {
+        None | Some(0) => 0.0,
+        Some(most) => (most as f64 * LINE + BELOW_TITLE) * font_size,
+    };
+    (titles, above)
 }
 
 /// A panel on the page.
@@ -64,15 +82,8 @@ impl Sharing {
             BETWEEN_ROWS * size,
         ];
         let width = width_of_one(area.width(), self.columns, self.label_width, size);
-        let titles = panels.iter().map(|panel| match panel.title.is_empty() {
-            true => Vec::new(),
-            false => lines(&panel.title, width / size),
-        });
-        let titles: Vec<Vec<String>> = titles.collect();
-        let above = match titles.iter().map(Vec::len).max() {
-            None | Some(0) => 0.0,
-            Some(most) => (most as f64 * LINE + BELOW_TITLE) * size,
-        };
+        let titles = panels.iter().map(|panel| panel.title.as_str());
+        let (titles, above) = titles_in_lines(titles, width, size);
         let height = part(area.height(), rows, between[1]) - above;
         let cell = |(place, title): (usize, Vec<String>)| {
             let (row, column) = (place / self.columns, place % self.columns);

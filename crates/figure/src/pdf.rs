@@ -9,7 +9,6 @@ use pdf_writer::types::{CidFontType, FontFlags, LineJoinStyle, SystemInfo, Unico
 use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str};
 
 use crate::drawing::{Area, Colour, Drawing, Line, Shape, Text};
-use crate::figure::Figure;
 use crate::font;
 
 const CATALOG: Ref = Ref::new(1);
@@ -31,15 +30,14 @@ const ORDERING: SystemInfo<'static> = SystemInfo {
     supplement: 0,
 };
 
-impl Figure {
-    /// The figure as a PDF of one page.
+impl Drawing {
+    /// A PDF of one page.
     pub fn pdf(&self) -> Vec<u8> {
-        let drawing = self.drawing();
-        let page = page(&drawing);
+        let page = page(self);
         let mut pdf = Pdf::new();
         pdf.catalog(CATALOG).pages(PAGES);
         pdf.pages(PAGES).kids([PAGE]).count(1);
-        write_page(&mut pdf, &drawing, &page);
+        write_page(&mut pdf, self, &page);
         let content = compressed(&page.content.finish());
         pdf.stream(CONTENT, &content).filter(Filter::FlateDecode);
         write_font(&mut pdf, &page.letters);

@@ -6,8 +6,7 @@ use tiny_skia::{
 };
 use ttf_parser::OutlineBuilder;
 
-use crate::drawing::{Area, Colour, Frame, Line, Place, Shape, Text};
-use crate::figure::Figure;
+use crate::drawing::{Area, Colour, Drawing, Frame, Line, Place, Shape, Text};
 use crate::font;
 
 /// Why an image cannot be made.
@@ -31,16 +30,15 @@ pub enum PngError {
 /// The most pixels from edge to edge.
 const MOST_PIXELS: f64 = 20_000.0;
 
-impl Figure {
-    /// The figure as a PNG of so many pixels an inch.
+impl Drawing {
+    /// A PNG of so many pixels an inch.
     ///
     /// # Errors
     /// [`PngError::Size`] if there would be no pixels or too many.
     pub fn png(&self, pixels_per_inch: f64) -> Result<Vec<u8>, PngError> {
-        let drawing = self.drawing();
         let scale = pixels_per_inch / 72.0;
         let [width, height] =
-            [drawing.size.width, drawing.size.height].map(|length| (length * scale).round());
+            [self.size.width, self.size.height].map(|length| (length * scale).round());
         let is_possible = |length: f64| (1.0..=MOST_PIXELS).contains(&length);
         let pixmap = match is_possible(width) && is_possible(height) {
             true => Pixmap::new(width as u32, height as u32),
@@ -54,7 +52,7 @@ impl Figure {
             scale: Transform::from_scale(scale as f32, scale as f32),
             mask: None,
         };
-        for shape in &drawing.shapes {
+        for shape in &self.shapes {
             canvas.draw(shape);
         }
         let encoded = canvas.pixmap.encode_png();

@@ -40,6 +40,22 @@ pub struct Style {
 }
 
 impl Style {
+    /// The look of what needs no other beside it.
+    pub fn first() -> Self {
+        Self {
+            colour: Some(0),
+            dash: 0,
+        }
+    }
+
+    /// The colour of the group of that number.
+    pub(crate) fn of_group(group: usize) -> Self {
+        Self {
+            colour: Some(group),
+            dash: 0,
+        }
+    }
+
     /// Whether it stands for a colour, and not for a dash alone.
     pub fn is_coloured(self) -> bool {
         self.colour.is_some()
@@ -109,11 +125,7 @@ impl Legend {
         curves: &[Vec<String>],
     ) -> (Vec<Self>, Vec<Style>) {
         let Some((first, others)) = titles.split_first() else {
-            let style = Style {
-                colour: Some(0),
-                dash: 0,
-            };
-            return (Vec::new(), vec![style; curves.len()]);
+            return (Vec::new(), vec![Style::first(); curves.len()]);
         };
         let looks = Looks {
             colours: places(all, curves, |values| values[0].clone(), COLOURS),

@@ -5,22 +5,20 @@ use svg::node::element::{
 };
 use svg::{Document, Node};
 
-use crate::drawing::{Anchor, Area, Colour, Frame, Line, Place, Shape, Text};
-use crate::figure::Figure;
+use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, Text};
 use crate::font;
 
-impl Figure {
-    /// The figure as an SVG whose texts stay texts, in Roboto where it is installed.
+impl Drawing {
+    /// An SVG whose texts stay texts, in Roboto where it is installed.
     pub fn svg(&self) -> String {
-        let drawing = self.drawing();
-        let (width, height) = (drawing.size.width, drawing.size.height);
+        let (width, height) = (self.size.width, self.size.height);
         let mut document = Document::new()
             .set("width", format!("{}pt", rounded(width)))
             .set("height", format!("{}pt", rounded(height)))
             .set("viewBox", (0, 0, rounded(width), rounded(height)))
             .set("font-family", font::FAMILY);
         let mut frames = 0;
-        for shape in &drawing.shapes {
+        for shape in &self.shapes {
             append(&mut document, shape, &mut frames);
         }
         format!("{document}\n")

@@ -22,4 +22,12 @@ impl Figure {
         let are_few = (1..=MOST).contains(&ticks.len());
         (are_few && ticks.windows(2).all(are_apart)).then_some(ticks)
     }
+
+    /// A tick of the vertical axis at each value, if the axis has values and a line of text has room at each of them in `frame`.
+    pub(crate) fn y_value_ticks(&self, range: &Range, frame: Frame) -> Option<Vec<Tick>> {
+        let ticks = self.y.ticks_at_values(range);
+        let height = |tick: &Tick| range.share(tick.value) * frame.height();
+        let are_apart = |pair: &[Tick]| height(&pair[1]) - height(&pair[0]) >= self.font_size;
+        (!ticks.is_empty() && ticks.windows(2).all(are_apart)).then_some(ticks)
+    }
 }

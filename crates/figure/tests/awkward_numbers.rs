@@ -66,8 +66,8 @@ fn figure(x: Axis, y: Axis, xs: [f64; 3], ys: [f64; 3]) -> Figure {
             Panel::whole(vec![curve(false), curve(true)]),
             Panel {
                 title: "bars".to_owned(),
-                curves: Vec::new(),
                 bars: bars.into_iter().collect(),
+                ..Panel::default()
             },
         ],
     }
@@ -82,7 +82,7 @@ fn every_number_makes_a_figure() {
             .flat_map(|scale| UNITS.map(|unit| (*scale, unit)))
         {
             let figure = figure(axis(unit, scale, None), axis(unit, scale, None), *xs, *ys);
-            let svg = figure.svg();
+            let svg = figure.drawing().svg();
             let case = format!("{xs:?} {ys:?} {scale:?} {unit:?}");
             assert!(svg.ends_with("</svg>\n"), "{case}");
             assert!(
@@ -90,8 +90,8 @@ fn every_number_makes_a_figure() {
                 "{case}: {svg}"
             );
             assert!(svg.len() < 200_000, "{case}: {} bytes", svg.len());
-            assert!(!figure.pdf().is_empty(), "{case}");
-            assert!(figure.png(20.0).is_ok(), "{case}");
+            assert!(!figure.drawing().pdf().is_empty(), "{case}");
+            assert!(figure.drawing().png(20.0).is_ok(), "{case}");
         }
     }
 }
@@ -105,7 +105,9 @@ fn every_limits_make_a_figure() {
         {
             let limits = Some([low, high]).filter(|_| scale.holds(low));
             let on = |limits| axis(unit, scale, limits);
-            let svg = figure(on(limits), on(limits), [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]).svg();
+            let svg = figure(on(limits), on(limits), [0.1, 0.2, 0.3], [0.1, 0.2, 0.3])
+                .drawing()
+                .svg();
             assert!(
                 svg.len() < 200_000,
                 "{limits:?} {scale:?} {unit:?}: {} bytes",

@@ -67,7 +67,7 @@ fn numbers(svg: &str, element: &str, attribute: &str) -> Vec<f64> {
 
 #[test]
 fn a_figure_has_a_line_and_a_band_for_each_curve_and_names_what_they_are() {
-    let svg = figure(85.0).svg();
+    let svg = figure(85.0).drawing().svg();
     // Four curves, and each of four values in the legend has a line of 1.2 points.
     assert_eq!(svg.matches("stroke-width=\"1.2\"").count(), 8, "{svg}");
     assert_eq!(svg.matches("fill-opacity").count(), 4, "{svg}");
@@ -94,7 +94,7 @@ fn lines_run_through_their_points() {
         high: y,
     };
     figure.panels[0].curves[0].points = vec![point(0.0, 0.5), point(5e8, 1.0), point(1e9, 0.5)];
-    let svg = figure.svg();
+    let svg = figure.drawing().svg();
     let start = svg.find("clip-path=").unwrap();
     let points = numbers(
         &svg[start..].lines().take(2).collect::<Vec<_>>().join("\n"),
@@ -111,7 +111,7 @@ fn lines_run_through_their_points() {
 
 /// Requires that all of `figure` is on its page, whose outermost pixels are white, so that no letter is cut.
 fn expect_on_page(figure: &Figure, name: &str) {
-    let svg = figure.svg();
+    let svg = figure.drawing().svg();
     // The page is the first polygon.
     let page = numbers(&svg, "polygon", "points");
     let (across, down) = (page[4] + 0.01, page[5] + 0.01);
@@ -126,7 +126,7 @@ fn expect_on_page(figure: &Figure, name: &str) {
     for y in numbers(&svg, "text", "y") {
         assert!((0.0..=down).contains(&y), "{name}: {y}");
     }
-    let pixels = Pixmap::decode_png(&figure.png(144.0).unwrap()).unwrap();
+    let pixels = Pixmap::decode_png(&figure.drawing().png(144.0).unwrap()).unwrap();
     let (right, bottom) = (pixels.width() - 1, pixels.height() - 1);
     let is_white = |x, y| {
         let pixel = pixels.pixel(x, y).unwrap();
@@ -173,10 +173,13 @@ fn narrow_panels_have_three_numbers_at_the_horizontal_axis_where_they_fit() {
     figure.size.width = 140.0;
     figure.x.unit = Unit::Of("s");
     figure.x.limits = Some([0.02, 0.8]);
-    assert_eq!(middle(&figure.svg()), ["0.2", "0.4", "0.6", "0.8"]);
+    assert_eq!(
+        middle(&figure.drawing().svg()),
+        ["0.2", "0.4", "0.6", "0.8"]
+    );
     // These would touch each other.
     figure.x.limits = Some([10_002.0, 10_008.0]);
-    assert_eq!(middle(&figure.svg()), ["10005"]);
+    assert_eq!(middle(&figure.drawing().svg()), ["10005"]);
 }
 
 /// Bars of two methods on three overlays, one with a long name.
@@ -212,7 +215,7 @@ fn with_bars(width: f64) -> Figure {
 
 #[test]
 fn bars_begin_at_0_and_long_names_go_on_in_the_next_line() {
-    let svg = with_bars(85.0).svg();
+    let svg = with_bars(85.0).drawing().svg();
     let inside = svg
         .split("clip-path=")
         .nth(1)
@@ -245,7 +248,7 @@ fn bars_begin_at_0_and_long_names_go_on_in_the_next_line() {
             ..end
         };
     }
-    assert!(below.svg().contains("\n−80\n"));
+    assert!(below.drawing().svg().contains("\n−80\n"));
 }
 
 /// Accuracies with intervals at `values` of a setting.
@@ -291,7 +294,7 @@ fn middles(svg: &str) -> Vec<&str> {
 #[test]
 fn marked_points_have_error_bars_and_their_values_below_the_axis() {
     let mut figure = over_values(85.0, &[0.1, 0.5, 1.0]);
-    let svg = figure.svg();
+    let svg = figure.drawing().svg();
     assert_eq!(svg.matches("stroke-width=\"0.8\"").count(), 9, "{svg}");
     assert_eq!(svg.matches("<polygon").count(), 4, "the page and 3 marks");
     assert!(!svg.contains("fill-opacity"), "no band: {svg}");
@@ -302,7 +305,7 @@ fn marked_points_have_error_bars_and_their_values_below_the_axis() {
     );
     // There is no room for a number at each of these, and these are too many.
     for values in [vec![1.0, 1.01, 10.0], (1..=9).map(f64::from).collect()] {
-        let svg = over_values(85.0, &values).svg();
+        let svg = over_values(85.0, &values).drawing().svg();
         let labels = middles(&svg);
         assert!(
             labels.contains(&"2") && !labels.contains(&"1.01"),
@@ -311,7 +314,7 @@ fn marked_points_have_error_bars_and_their_values_below_the_axis() {
         assert_ne!(labels.len(), values.len() + ends.len(), "{labels:?}");
     }
     figure.x.limits = Some([0.3, 2.0]);
-    assert_eq!(middles(&figure.svg())[..2], ["0.5", "1"]);
+    assert_eq!(middles(&figure.drawing().svg())[..2], ["0.5", "1"]);
 }
 
 #[test]
@@ -319,7 +322,7 @@ fn names_that_would_be_broken_within_a_word_are_turned() {
     let labels = |names: &[&str], width: f64| -> (usize, f64) {
         let mut figure = with_bars(width);
         figure.x.names = words(names);
-        let svg = figure.svg();
+        let svg = figure.drawing().svg();
         expect_on_page(&figure, names[0]);
         let turned = svg.matches("rotate(-90").count();
         let page = numbers(&svg, "polygon", "points");
@@ -360,10 +363,10 @@ fn first_corners(svg: &str) -> Vec<[f64; 2]> {
 #[test]
 fn curves_with_error_bars_stand_beside_each_other() {
     let mut figure = over_values(85.0, &[0.1, 0.5, 1.0]);
-    let alone = first_corners(&figure.svg());
+    let alone = first_corners(&figure.drawing().svg());
     let curve = figure.panels[0].curves[0].clone();
     figure.panels[0].curves.push(curve.clone());
-    let beside = first_corners(&figure.svg());
+    let beside = first_corners(&figure.drawing().svg());
     for (index, [x, _]) in alone.iter().enumerate() {
         let [one, other] = [beside[index][0], beside[index + 3][0]];
         assert!((one + other - 2.0 * x).abs() < 0.03, "on both sides of {x}");
@@ -371,7 +374,7 @@ fn curves_with_error_bars_stand_beside_each_other() {
     }
     // All stay near their value if there are many.
     figure.panels[0].curves = vec![curve.clone(); 12];
-    let many = first_corners(&figure.svg());
+    let many = first_corners(&figure.drawing().svg());
     let [first, last] = [many[0][0], many[33][0]];
     assert!(last > first && last - first <= 0.5 * (alone[1][0] - alone[0][0]));
     expect_on_page(&figure, "many curves with error bars");
@@ -383,7 +386,7 @@ fn curves_with_error_bars_stand_beside_each_other() {
     };
     let points = curve.points.iter().map(without).collect();
     figure.panels[0].curves = vec![Curve { points, ..curve }; 2];
-    let bare = first_corners(&figure.svg());
+    let bare = first_corners(&figure.drawing().svg());
     assert_eq!(bare[..3], bare[3..]);
     let places = |corners: &[[f64; 2]]| corners.iter().map(|[x, _]| *x).collect::<Vec<_>>();
     assert_eq!(places(&bare[..3]), places(&alone));
@@ -397,14 +400,14 @@ fn marked_curves_over_plain_numbers_keep_apart_by_their_nearest_points() {
     figure.x.values.clear();
     let curve = figure.panels[0].curves[0].clone();
     figure.panels[0].curves.push(curve);
-    let corners = first_corners(&figure.svg());
+    let corners = first_corners(&figure.drawing().svg());
     let [one, other] = [corners[0][0], corners[4][0]];
     let nearest = corners[1][0] - one;
     assert!(
         other > one && other - one <= 0.5 * nearest + 0.01,
         "{one} {other} {nearest}"
     );
-    let svg = figure.svg();
+    let svg = figure.drawing().svg();
     let frame = svg.split("<clipPath").nth(1).unwrap();
     let number = |name: &str| -> f64 {
         let text = frame.split(&format!(" {name}=\"")).nth(1).unwrap();
@@ -435,7 +438,7 @@ fn marks_differ_and_are_in_the_legend() {
     };
     figure.panels[0].curves = styles.into_iter().map(curve).collect();
     figure.legend = legend;
-    let svg = figure.svg();
+    let svg = figure.drawing().svg();
     let corners = |polygon: &str| {
         let points = polygon.split("points=\"").nth(1).unwrap();
         points.split('"').next().unwrap().split(' ').count()
@@ -458,9 +461,9 @@ fn a_curve_of_one_point_is_marked() {
     // The first one has no place on the axis.
     curve.points.truncate(2);
     assert_eq!(curve.points[0].x, 0.0);
-    let whole = figure.svg();
+    let whole = figure.drawing().svg();
     figure.panels[0].curves[0].points.clear();
-    let empty = figure.svg();
+    let empty = figure.drawing().svg();
     // A circle is a polygon of 24 corners.
     let is_mark = |polygon: &&str| {
         let points = polygon.split("points=\"").nth(1).unwrap();
@@ -483,7 +486,7 @@ fn an_axis_of_shares_ends_at_0_and_100_per_cent() {
     }
     figure.panels[0].curves.truncate(1);
     let numbers = |figure: &Figure| -> Vec<f64> {
-        let svg = figure.svg();
+        let svg = figure.drawing().svg();
         let texts = svg.split("<text").skip(1);
         let texts = texts.filter(|text| text.contains("text-anchor=\"end\""));
         let content = texts.map(|text| text.split('>').nth(1).unwrap());
@@ -514,7 +517,7 @@ fn nothing_leaves_the_page() {
 #[test]
 fn panels_share_their_axes_and_each_has_its_curve() {
     let figure = in_panels(170.0);
-    let svg = figure.svg();
+    let svg = figure.drawing().svg();
     // Eight curves, and four values in the legend.
     assert_eq!(svg.matches("stroke-width=\"1.2\"").count(), 12);
     assert_eq!(svg.matches("<clipPath").count(), 8);
@@ -542,14 +545,14 @@ fn panels_share_their_axes_and_each_has_its_curve() {
     // A page that is asked to be too low is as high as the panels need.
     let mut low = in_panels(85.0);
     low.size.height = 100.0;
-    let heights = numbers(&low.svg(), "rect", "height");
+    let heights = numbers(&low.drawing().svg(), "rect", "height");
     assert!(heights.iter().all(|height| *height >= 47.9), "{heights:?}");
 }
 
 #[test]
 fn the_vertical_axis_has_at_least_four_numbers_where_there_is_room() {
     let labels = |figure: &Figure| {
-        let svg = figure.svg();
+        let svg = figure.drawing().svg();
         let texts = svg
             .split("<text")
             .filter(|text| text.contains("text-anchor=\"end\""));
@@ -576,7 +579,7 @@ fn the_vertical_axis_has_at_least_four_numbers_where_there_is_room() {
 #[test]
 fn a_png_has_the_pixels_that_the_page_asks_for() {
     let figure = figure(85.0);
-    let png = figure.png(300.0).unwrap();
+    let png = figure.drawing().png(300.0).unwrap();
     let pixels = Pixmap::decode_png(&png).unwrap();
     assert_eq!((pixels.width(), pixels.height()), (1004, 723));
     // The colour of the first curve, blue, is somewhere.
@@ -584,7 +587,7 @@ fn a_png_has_the_pixels_that_the_page_asks_for() {
         [pixel.red(), pixel.green(), pixel.blue()] == [0, 114, 178]
     };
     assert!(pixels.pixels().iter().any(blue));
-    let error = figure.png(1e6).unwrap_err().to_string();
+    let error = figure.drawing().png(1e6).unwrap_err().to_string();
     assert!(error.contains("needed 1 to 20000 on each side"), "{error}");
 }
 
@@ -611,13 +614,13 @@ fn streams(pdf: &[u8]) -> (String, String) {
 #[test]
 fn a_pdf_holds_the_same_lines_and_its_letters_can_be_read() {
     let figure = figure(85.0);
-    let pdf = figure.pdf();
+    let pdf = figure.drawing().pdf();
     assert!(pdf.starts_with(b"%PDF-1.") && pdf.ends_with(b"%%EOF"));
     let (content, letters) = streams(&pdf);
     let strokes = content.lines().filter(|line| *line == "S").count();
-    assert_eq!(strokes, figure.svg().matches("<polyline").count());
+    assert_eq!(strokes, figure.drawing().svg().matches("<polyline").count());
     let texts = content.lines().filter(|line| line.ends_with(" Tj")).count();
-    assert_eq!(texts, figure.svg().matches("<text").count());
+    assert_eq!(texts, figure.drawing().svg().matches("<text").count());
     // U+0025 is the sign of per cent, U+0042 the B of "Bytes".
     assert!(
         letters.contains("<0025>") && letters.contains("<0042>"),
@@ -628,9 +631,12 @@ fn a_pdf_holds_the_same_lines_and_its_letters_can_be_read() {
 #[test]
 fn the_same_figure_gives_the_same_bytes() {
     let (one, other) = (figure(85.0), figure(85.0));
-    assert_eq!(one.svg(), other.svg());
-    assert_eq!(one.pdf(), other.pdf());
-    assert_eq!(one.png(96.0).unwrap(), other.png(96.0).unwrap());
+    assert_eq!(one.drawing().svg(), other.drawing().svg());
+    assert_eq!(one.drawing().pdf(), other.drawing().pdf());
+    assert_eq!(
+        one.drawing().png(96.0).unwrap(),
+        other.drawing().png(96.0).unwrap()
+    );
 }
 
 #[test]
@@ -640,12 +646,12 @@ fn what_has_no_place_is_left_out() {
     figure.panels[0].curves[1].points[0].x = f64::INFINITY;
     figure.y.scale = Scale::Logarithmic;
     figure.panels[0].curves[2].points[5].y = 0.0;
-    let svg = figure.svg();
+    let svg = figure.drawing().svg();
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     // Two curves are broken in two.
     assert_eq!(svg.matches("stroke-width=\"1.2\"").count(), 10);
     figure.panels[0].curves.clear();
-    assert!(figure.svg().contains("Test accuracy (%)"));
+    assert!(figure.drawing().svg().contains("Test accuracy (%)"));
 }
 
 #[test]
@@ -659,7 +665,7 @@ fn a_wide_band_does_not_flatten_the_curves() {
         (point.low, point.high) = (point.y - 30.0, point.y + 30.0);
     }
     let spread = |figure: &Figure| {
-        let svg = figure.svg();
+        let svg = figure.drawing().svg();
         let start = svg.find("clip-path=").unwrap();
         let lines = svg[start..]
             .lines()
@@ -684,7 +690,7 @@ fn a_band_holds_its_curve_also_where_it_reaches_below_a_logarithmic_axis() {
         point.low = -1.0;
     }
     figure.panels[0].curves[0].points[15].y = f64::NAN;
-    let svg = figure.svg();
+    let svg = figure.drawing().svg();
     // The page is the first polygon; the band is broken where the curve is.
     let bands: Vec<&str> = svg
         .lines()
@@ -706,5 +712,9 @@ fn a_band_holds_its_curve_also_where_it_reaches_below_a_logarithmic_axis() {
 fn texts_are_escaped() {
     let mut figure = figure(85.0);
     figure.y.title = "<a> & \"b\"".to_owned();
-    assert!(figure.svg().contains("&lt;a&gt; &amp;"), "{}", figure.svg());
+    assert!(
+        figure.drawing().svg().contains("&lt;a&gt; &amp;"),
+        "{}",
+        figure.drawing().svg()
+    );
 }

@@ -15,6 +15,7 @@ macro_rules! documented {
 mod allocator;
 mod arrow;
 mod compared;
+mod drawn;
 mod errors;
 mod event_logs;
 mod events;
@@ -37,6 +38,10 @@ mod _meshfold {
     use crate::arrow::Table;
     #[pymodule_export]
     use crate::compared::compare;
+    #[pymodule_export]
+    use crate::drawn::draw_overlays;
+    #[pymodule_export]
+    use crate::drawn::draw_partitions;
     #[pymodule_export]
     use crate::event_logs::EventLog;
     #[pymodule_export]

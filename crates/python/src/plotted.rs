@@ -1,10 +1,11 @@
-//! Figures of curves over runs.
+//! Figures of runs for print.
 
 use std::path::PathBuf;
 
+use meshfold_commands::drawn::Drawn;
 use meshfold_comparison::{AxisRequest, Band, CurveRequest, Horizontal, Plot, PlotRequest};
 use meshfold_experiment::files::whole_file::write_to;
-use meshfold_figure::{Format, Scale};
+use meshfold_figure::{Drawing, Format, Scale};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -131,19 +132,59 @@ fn argument(name: &str, found: &str, needed: &str) -> Failure {
 
 #[doc = documented!("Figure")]
 #[pyclass(name = "Figure", module = "meshfold", frozen)]
-pub(crate) struct PyFigure(Plot);
+pub(crate) struct PyFigure {
+    drawing: Drawing,
+    notes: Vec<String>,
+    /// What is drawn, such as `3 curves`.
+    content: String,
+}
+
+impl From<Plot> for PyFigure {
+    fn from(plot: Plot) -> Self {
+        let panels = plot.figure.panels.iter();
+        let counts = panels.map(|panel| (panel.curves.len(), panel.bars.len()));
+        let (curves, bars) = counts.fold((0, 0), |(curves, bars), (more, others)| {
+            (curves + more, bars + others)
+        });
+        let content = match bars {
+            0 => counted(curves, "curve"),
+            _ => counted(bars, "bar"),
+        };
+        Self {
+            drawing: plot.figure.drawing(),
+            notes: plot.notes,
+            content,
+        }
+    }
+}
+
+impl PyFigure {
+    /// A figure with a panel for each of several things that are `what`.
+    pub(crate) fn of_panels(drawn: Drawn, what: &str) -> Self {
+        Self {
+            drawing: drawn.drawing,
+            notes: drawn.notes,
+            content: counted(drawn.panels, what),
+        }
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
 
 #[pymethods]
 impl PyFigure {
     #[doc = documented!("Figure.notes")]
     #[getter]
     fn notes(&self) -> Vec<&str> {
-        self.0.notes.iter().map(String::as_str).collect()
+        self.notes.iter().map(String::as_str).collect()
     }
 
     #[doc = documented!("Figure.svg")]
     fn svg(&self, py: Python<'_>) -> String {
-        py.detach(|| self.0.figure.svg())
+        py.detach(|| self.drawing.svg())
     }
 
     #[doc = documented!("Figure.save")]
@@ -156,7 +197,7 @@ impl PyFigure {
             ))
         })?;
         py.detach(|| {
-            let file = self.0.figure.file(format, dpi);
+            let file = self.drawing.file(format, dpi);
             let file = file.map_err(|error| PyValueError::new_err(error.to_string()))?;
             write_to(&path, &file)
                 .map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
@@ -175,19 +216,7 @@ impl PyFigure {
     }
 
     fn __repr__(&self) -> String {
-        let panels = self.0.figure.panels.iter();
-        let counts = panels.map(|panel| (panel.curves.len(), panel.bars.len()));
-        let (curves, bars) = counts.fold((0, 0), |(curves, bars), (more, others)| {
-            (curves + more, bars + others)
-        });
-        let (count, what) = match bars {
-            0 => (curves, "curve"),
-            _ => (bars, "bar"),
-        };
-        format!(
-            "<Figure of {count} {what}{}>",
-            if count == 1 { "" } else { "s" }
-        )
+        format!("<Figure of {}>", self.content)
     }
 }
 
@@ -204,7 +233,7 @@ pub(crate) fn plot(
         let runs = recorded.some(&places)?;
         let plot = threads::shared(|| Plot::of(&runs, &request));
         let plot = plot.map_err(|error| Failure::Argument(in_python(&error.to_string())))?;
-        Ok(PyFigure(plot))
+        Ok(PyFigure::from(plot))
     });
     plot.map_err(|error: Failure| error.raise(py))
 }

@@ -60,21 +60,21 @@ pub(crate) struct Request {
 }
 
 /// The experiment, planned.
-struct Planned {
+pub(crate) struct Planned {
     /// All runs of the sweep.
     sweep: Vec<RunPlan>,
     /// Those that are asked for.
-    plans: Vec<RunPlan>,
+    pub(crate) plans: Vec<RunPlan>,
     /// Whether each of them is to end.
     stops: Vec<Arc<AtomicBool>>,
     is_awaited: bool,
     options: RunOptions,
-    folder: DataFolder,
+    pub(crate) folder: DataFolder,
     at_once: usize,
 }
 
 impl Request {
-    fn plan(&self) -> Result<Planned, Failure> {
+    pub(crate) fn plan(&self) -> Result<Planned, Failure> {
         let instructions: Option<Instructions> = self.cpu.as_deref().map(str::parse).transpose()?;
         let device = Device::open(self.device.parse()?, self.threads, instructions)?;
         let source = match &self.text {

@@ -3,8 +3,6 @@
 mod cards;
 mod constants;
 mod drawing;
-mod force_layout;
-mod layout;
 pub(crate) mod shared;
 
 use crate::charts;

@@ -106,6 +106,7 @@ fn svg(figure: &str, lines: &[Line]) -> String {
                 .collect(),
         )],
     }
+    .drawing()
     .svg()
 }
 

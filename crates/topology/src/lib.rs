@@ -33,6 +33,7 @@ mod laplacian;
 mod mixing_matrix;
 mod nodes;
 mod overlay;
+pub mod picture;
 pub mod protocol;
 mod redacted;
 mod spectrum;

@@ -12,6 +12,7 @@ mod client_figures;
 mod data;
 mod default_signals;
 mod devices;
+mod drawn;
 mod ended_early;
 mod experiment_page;
 #[cfg(feature = "gpu")]

@@ -6,13 +6,13 @@ use clap::{Args, ValueEnum};
 use meshfold_comparison::{
     At, AxisRequest, Band, CurveRequest, Horizontal, Naming, Only, Plot, PlotRequest, Progress,
 };
-use meshfold_experiment::files::whole_file::write_to;
-use meshfold_figure::{Figure, Format, Scale};
+use meshfold_figure::Scale;
 
 use crate::commands::tabulate::{SummaryChoice, absent, tell_left_out};
 use crate::failure::Failure;
 use crate::gathered::gathered;
 use crate::length::Length;
+use crate::page::{Out, PageArguments, out, write};
 use crate::terminal;
 
 #[derive(Debug, Args)]
@@ -96,18 +96,11 @@ pub(crate) struct FigureArguments {
     /// Where the vertical axis begins and ends; accuracies as fractions
     #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true)]
     y_limits: Option<Limits>,
-    /// Width of the figure; a column of a paper has about 85 mm
-    #[arg(long, value_name = "LENGTH", default_value = "85mm")]
-    width: Length,
     /// Height of the figure [default: 0.72 of the width, 90 mm at most; with panels, what their rows need]
     #[arg(long, value_name = "LENGTH")]
     height: Option<Length>,
-    /// Height of the letters
-    #[arg(long, value_name = "LENGTH", default_value = "8pt")]
-    font_size: Length,
-    /// Pixels per inch of a PNG
-    #[arg(long, value_name = "PIXELS", default_value = "300", value_parser = clap::value_parser!(u16).range(10..=2400))]
-    dpi: u16,
+    #[command(flatten)]
+    page: PageArguments,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -131,26 +124,11 @@ enum AxisChoice {
     Y,
 }
 
-/// An output file and its format.
-#[derive(Clone, Debug)]
-pub(crate) struct Out {
-    path: PathBuf,
-    format: Format,
-}
-
 /// Where an axis begins and ends.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     from: f64,
     to: f64,
-}
-
-/// The file and the format that a name asks for.
-pub(crate) fn out(text: &str) -> Result<Out, String> {
-    let path = PathBuf::from(text);
-    let format = Format::of(&path);
-    let format = format.ok_or("needed a name that ends in .svg, .pdf or .png")?;
-    Ok(Out { path, format })
 }
 
 fn limits(text: &str) -> Result<Limits, String> {
@@ -187,7 +165,7 @@ pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
     let gathered = gathered(&arguments.folders)?;
     let plot = Plot::of(&gathered.runs, &request);
     let plot = plot.map_err(|error| Failure::refused(error.to_string()))?;
-    write(&plot.figure, &arguments.out, arguments.dpi)?;
+    write(&plot.figure.drawing(), &arguments.out, arguments.page.dpi)?;
     let absent = absent(&arguments.folders, !arguments.only.is_empty());
     let notes = plot.notes.into_iter().chain(absent);
     notes.for_each(|note| terminal::line(&note));
@@ -212,9 +190,9 @@ fn request(arguments: &FigureArguments) -> Result<PlotRequest, Failure> {
         at: arguments.at.clone(),
         unfinished: arguments.unfinished,
         panels: arguments.panels.clone(),
-        width: arguments.width.millimetres(),
+        width: arguments.page.width.millimetres(),
         height: arguments.height.map(Length::millimetres),
-        font_size: arguments.font_size.points(),
+        font_size: arguments.page.font_size.points(),
         x: axis(arguments, AxisChoice::X, arguments.x_limits)?,
         y: axis(arguments, AxisChoice::Y, arguments.y_limits)?,
     })
@@ -249,14 +227,4 @@ fn scale(arguments: &FigureArguments, axis: AxisChoice) -> Result<Option<Scale>,
         (true, false) => Ok(Some(Scale::Logarithmic)),
         (false, true) => Ok(Some(Scale::Linear)),
     }
-}
-
-/// Writes `figure` to the file `out`, a PNG with `dpi` pixels per inch.
-///
-/// # Errors
-/// [`Failure::Refused`] if a PNG would be too large, [`Failure::Broken`] if the file cannot be written.
-pub(crate) fn write(figure: &Figure, out: &Out, dpi: u16) -> Result<(), Failure> {
-    let content = figure.file(out.format, f64::from(dpi));
-    let content = content.map_err(|error| Failure::refused(error.to_string()))?;
-    write_to(&out.path, &content).map_err(|error| Failure::unwritten(&out.path, error))
 }

@@ -15,9 +15,11 @@ use meshfold_topology::{DECAYS, OverlaySummary, Topology, Weights};
 use serde::Serialize;
 
 use crate::arguments::DataArguments;
+use crate::drawn::overlays;
 use crate::failure::Failure;
 use crate::figures::{count, decimal, eigenvalue};
 use crate::json_lines;
+use crate::page::{Out, PageArguments, out};
 use crate::table::{Column, Table};
 
 mod round_edges;
@@ -28,7 +30,8 @@ Examples:
   meshfold overlay experiments/quickstart.yaml
   meshfold overlay --topology '{regular: {degree: 3}}' --nodes 100 --weights laplacian
   meshfold overlay experiment.yaml --edges edges.csv --rounds 20   # who sends to whom in each round, with weights
-  meshfold overlay --topology one_peer --nodes 16 --edges edges.csv --rounds 4")]
+  meshfold overlay --topology one_peer --nodes 16 --edges edges.csv --rounds 4
+  meshfold overlay --topology one_peer --nodes 16 -o one_peer.pdf --rounds 4 --width 170mm")]
 pub(crate) struct OverlayArguments {
     /// The experiment's YAML file
     #[arg(required_unless_present = "topology", conflicts_with_all = ["topology", "nodes", "weights", "seed"])]
@@ -54,11 +57,16 @@ pub(crate) struct OverlayArguments {
     #[arg(long)]
     json: bool,
     /// Write who sends to whom in each round, and with which weight, to a CSV file
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    #[arg(long, value_name = "FILE", conflicts_with = "json", group = "files")]
     edges: Option<PathBuf>,
+    /// Draw the overlays to this file, .svg, .pdf or .png: a panel for each
+    #[arg(short, long, value_name = "FILE", value_parser = out, conflicts_with = "json", group = "files")]
+    out: Option<Out>,
     /// How many rounds of each run that file has, from the first on
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "edges", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "files", value_parser = value_parser!(u32).range(1..))]
     rounds: u32,
+    #[command(flatten)]
+    page: PageArguments,
 }
 
 /// Prints the figures of the overlays.
@@ -67,7 +75,7 @@ pub(crate) struct OverlayArguments {
 /// [`Failure::Refused`] if they cannot be built, or if no run exchanges over one.
 pub(crate) fn overlay(arguments: &OverlayArguments, own: &Own) -> Result<(), Failure> {
     match (&arguments.file, &arguments.topology) {
-        (_, Some(topology)) if arguments.edges.is_some() => {
+        (_, Some(topology)) if arguments.edges.is_some() || arguments.out.is_some() => {
             of_experiment(&as_an_experiment(topology, arguments, own)?, arguments)
         }
         (_, Some(topology)) => {
@@ -101,6 +109,10 @@ fn of_experiment(source: &ExperimentSource, arguments: &OverlayArguments) -> Res
         return Err(Failure::refused(
             "found no overlay: the method exchanges over none",
         ));
+    }
+    if let Some(out) = &arguments.out {
+        let drawn = overlays(&plans, arguments.rounds as usize, arguments.page.page(None))?;
+        return arguments.page.write(&drawn, out, "overlay");
     }
     if let Some(file) = &arguments.edges {
         return round_edges::write(&plans, arguments.rounds as usize, file);

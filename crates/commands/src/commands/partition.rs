@@ -2,26 +2,30 @@
 
 mod heterogeneity;
 
-use std::collections::HashSet;
 use std::io::Write;
-use std::sync::Arc;
 
 use clap::Args;
-use meshfold_data::{
-    DataFolder, DatasetConfig, Input, Splits, TrainingList, Windows, label_histogram,
-};
+use meshfold_data::{DataFolder, DatasetConfig, Input, Windows, label_histogram};
 use meshfold_experiment::results::Names;
 use meshfold_experiment::{Own, RunPlan, brief, plan};
 use serde::Serialize;
 
 use crate::arguments::ExperimentArguments;
 use crate::commands::partition::heterogeneity::Heterogeneity;
+use crate::drawn::{different, partitions};
 use crate::failure::Failure;
 use crate::figures::count;
 use crate::json_lines;
+use crate::length::Length;
+use crate::page::{Out, PageArguments, out};
 use crate::table::{Column, Table};
+use crate::table_names::TableNames;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  meshfold partition experiments/quickstart.yaml
+  meshfold partition experiment.yaml --set partition.dirichlet.alpha=0.1 -o partition.pdf   # a dot for each client and label")]
 pub(crate) struct PartitionArguments {
     #[command(flatten)]
     experiment: ExperimentArguments,
@@ -31,6 +35,14 @@ pub(crate) struct PartitionArguments {
     /// Print client,label,examples; of a text client,examples,tokens,vocabulary
     #[arg(long, conflicts_with = "json")]
     csv: bool,
+    /// Draw it to this file, .svg, .pdf or .png: a panel for each partition of the sweep
+    #[arg(short, long, value_name = "FILE", value_parser = out, conflicts_with_all = ["json", "csv"])]
+    out: Option<Out>,
+    #[command(flatten)]
+    page: PageArguments,
+    /// Height of the drawing [default: 0.72 of the width, 90 mm at most; of several panels, what their rows need]
+    #[arg(long, value_name = "LENGTH", requires = "out")]
+    height: Option<Length>,
 }
 
 /// The partition of one run.
@@ -98,12 +110,17 @@ pub(crate) fn partition(arguments: &PartitionArguments, own: &Own) -> Result<(),
     let mut texts = Texts {
         folder: &folder,
         known: Vec::new(),
-        tables: Vec::new(),
     };
+    let mut names = TableNames::new(&folder);
+    if let Some(out) = &arguments.out {
+        let page = arguments.page.page(arguments.height);
+        let drawn = partitions(&plans, &folder, page)?;
+        return arguments.page.write(&drawn, out, "partition");
+    }
     if arguments.json {
         let shares = plans
             .iter()
-            .map(|plan| Ok(Shares::of(plan, texts.of(plan)?, texts.names(plan)?)));
+            .map(|plan| Ok(Shares::of(plan, texts.of(plan)?, names.of(plan)?)));
         return json_lines::print_made(shares);
     }
     let different = different(&plans);
@@ -125,8 +142,7 @@ pub(crate) fn partition(arguments: &PartitionArguments, own: &Own) -> Result<(),
         if different.len() > 1 {
             writeln!(std::io::stdout().lock(), "{}", brief(&plan.label()))?;
         }
-        Shares::of(plan, texts.of(plan)?, texts.names(plan)?)
-            .print(&plan.config.partition.label())?;
+        Shares::of(plan, texts.of(plan)?, names.of(plan)?).print(&plan.config.partition.label())?;
     }
     Ok(())
 }
@@ -135,8 +151,6 @@ pub(crate) fn partition(arguments: &PartitionArguments, own: &Own) -> Result<(),
 struct Texts<'f> {
     folder: &'f DataFolder,
     known: Vec<(DatasetConfig, Windows)>,
-    /// The user's own tables.
-    tables: Vec<(DatasetConfig, Splits)>,
 }
 
 impl Texts<'_> {
@@ -153,31 +167,6 @@ impl Texts<'_> {
         let read = windows.clone().map(|windows| (dataset.clone(), windows));
         self.known.extend(read);
         Ok(windows)
-    }
-}
-
-impl Texts<'_> {
-    /// What labels and clients of `plan` are called, if its dataset is a table of the user's.
-    fn names(&mut self, plan: &RunPlan) -> Result<Option<Names>, Failure> {
-        let dataset = &plan.config.dataset;
-        if plan.files.digest().is_none() {
-            return Ok(None);
-        }
-        let known = self.tables.iter().position(|(known, _)| known == dataset);
-        let place = match known {
-            Some(place) => place,
-            None => {
-                self.tables
-                    .push((dataset.clone(), dataset.load(self.folder)?));
-                self.tables.len() - 1
-            }
-        };
-        let splits = self.tables[place]
-            .1
-            .clone()
-            .apply_partition(&plan.partition);
-        let train = TrainingList::of(&splits.train);
-        Ok(Names::of(&train, &plan.partition, true))
     }
 }
 
@@ -201,13 +190,6 @@ fn untrained(labels: &[u16], histograms: &[Vec<u64>], classes: usize) -> Vec<usi
     let nobody_has = |label: &usize| histograms.iter().all(|counts| counts[*label] == 0);
     let is_untrained = |label: &usize| known[*label] > 0 && nobody_has(label);
     (0..classes).filter(is_untrained).collect()
-}
-
-/// The first run with each partition.
-fn different(plans: &[RunPlan]) -> Vec<&RunPlan> {
-    let mut known = HashSet::new();
-    let is_new = |plan: &&RunPlan| known.insert(Arc::as_ptr(&plan.partition));
-    plans.iter().filter(is_new).collect()
 }
 
 impl Shares {

@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use meshfold_experiment::{Own, first_overlay};
 
-use super::figure::{Out, out};
 use super::overlay::{as_in_a_file, ready};
 use crate::failure::Failure;
 use crate::figures::decimal;
 use crate::json_lines;
+use crate::page::{Out, out};
 use crate::table::{Column, Table};
 
 #[derive(Debug, Args)]

@@ -115,6 +115,17 @@ impl RunPlan {
         }
     }
 
+    /// What sets the run apart from `others`, such as `alpha=0.1`: settings of the sweep, but for its seed, that some of these do not
+    /// share with it.
+    pub fn label_among(&self, others: &[&Self]) -> String {
+        let is_shared = |setting: &&(String, String)| {
+            others.iter().all(|other| other.variation.contains(setting))
+        };
+        let settings = self.variation.iter();
+        let apart = settings.filter(|setting| setting.0 != "seed" && !is_shared(setting));
+        joined(&apart.cloned().collect::<Vec<_>>())
+    }
+
     /// The folder of the run below that of all `results`.
     pub fn folder(&self, results: &Path) -> PathBuf {
         results.join(&self.config.name).join(&self.id)
@@ -132,7 +143,7 @@ impl RunPlan {
     }
 
     /// Whether the run exchanges over an overlay of cliques.
-    pub(super) fn has_cliques(&self) -> bool {
+    pub fn has_cliques(&self) -> bool {
         let planned = self.overlay.as_ref();
         planned.is_some_and(|planned| planned.overlay.groups().is_some())
     }

@@ -35,11 +35,11 @@ class Table:
         """The table as a pyarrow table."""
 
 class Figure:
-    """Curves or bars of runs, ready for print. A notebook shows it."""
+    """Curves or bars of runs, partitions or overlays, ready for print. A notebook shows it."""
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know: which runs are missing or ended early, which colours repeat, what has no band."""
+        """What a reader must know: which runs are missing or ended early, which colours repeat, what has no band, what is not drawn."""
     def svg(self) -> str:
         """The figure as SVG."""
     def save(self, path: str | PathLike[str], *, dpi: float = 300.0) -> None:
@@ -817,6 +817,8 @@ class Recorded:
 def compare(
     recorded: Recorded, places: Sequence[int], request: Mapping[str, Any]
 ) -> tuple[Table, str, str, list[str]]: ...
+def draw_overlays(request: Mapping[str, Any], rounds: int, width: float, font_size: float) -> Figure: ...
+def draw_partitions(request: Mapping[str, Any], width: float, height: float | None, font_size: float) -> Figure: ...
 def plan(request: Mapping[str, Any]) -> tuple[Table, list[str]]: ...
 def plot(recorded: Recorded, places: Sequence[int], request: Mapping[str, Any]) -> Figure: ...
 def program(arguments: Sequence[str], command: Sequence[str], classes: Sequence[Mapping[str, object]]) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from meshfold import callbacks
 from meshfold._comparison import Comparison
+from meshfold._drawn import overlay_figure, partition_figure
 from meshfold._errors import (
     ConfigError,
     DataError,
@@ -57,7 +58,9 @@ __all__ = [
     "learning_rate",
     "model",
     "overlay",
+    "overlay_figure",
     "partition",
+    "partition_figure",
     "plan",
     "read",
     "run",

@@ -1,9 +1,9 @@
 //! An overlay as a small SVG picture.
 
-use super::layout;
 use crate::document::palette;
 use crate::document::quantity_text::percent;
 use meshfold_experiment::results::RowAccuracy;
+use meshfold_topology::picture::{self, sampled_edges};
 use meshfold_topology::{Overlay, Topology};
 use std::fmt::Write;
 
@@ -46,7 +46,7 @@ pub(crate) fn svg(
     most_edges: usize,
     used_by: &str,
 ) -> String {
-    let places: Vec<[i32; 2]> = layout::positions(overlay, topology)
+    let places: Vec<[i32; 2]> = picture::places(overlay, topology)
         .into_iter()
         .map(|[x, y]| [(HALF * x).round() as i32, (HALF * y).round() as i32])
         .collect();
@@ -140,25 +140,6 @@ fn edge_stroke(edges: &[([i32; 2], [i32; 2])]) -> (f64, f64) {
     (width, (100.0 * opacity.clamp(0.08, 0.75)).round() / 100.0)
 }
 
-/// All edges, or about `most` of them, spread over the overlay without a pattern and always the same ones.
-fn sampled_edges(overlay: &Overlay, most: usize) -> Box<dyn Iterator<Item = (u32, u32)> + '_> {
-    let total = overlay.edge_count();
-    if overlay.listed_arcs() == 0 && total > most {
-        // The edges are not there one by one to be chosen from.
-        let scattered = |index: usize| (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let place = |index| ((u128::from(scattered(index)) * total as u128) >> 64) as usize;
-        return Box::new(overlay.edges_at((0..most).map(place).collect()).into_iter());
-    }
-    let share = (most as f64 / total.max(1) as f64).min(1.0);
-    let limit = (share * f64::from(u32::MAX)) as u64;
-    let chosen = move |index: usize| {
-        total <= most || (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 < limit
-    };
-    let edges = overlay.edges().enumerate();
-    let sample = edges.filter(move |(index, _)| chosen(*index));
-    Box::new(sample.map(|(_, edge)| edge))
-}
-
 fn class(accuracy: Option<f64>, range: (f64, f64)) -> String {
     match accuracy {
         Some(accuracy) => format!("level-{}", palette::level(accuracy, range.0, range.1)),
@@ -192,15 +173,6 @@ mod tests {
             (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b))),
         )
         .unwrap()
-    }
-
-    #[test]
-    fn dense_overlays_are_thinned_alike_every_time() {
-        let overlay = complete(300);
-        let edges: Vec<_> = sampled_edges(&overlay, 1500).collect();
-        assert!((1350..=1650).contains(&edges.len()), "{}", edges.len());
-        assert_eq!(edges, sampled_edges(&overlay, 1500).collect::<Vec<_>>());
-        assert_eq!(sampled_edges(&complete(20), 1500).count(), 190);
     }
 
     #[test]

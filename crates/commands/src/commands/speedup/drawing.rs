@@ -3,8 +3,8 @@
 use meshfold_figure::{Axis, Curve, Figure, Legend, Panel, Point, Size, Unit};
 
 use super::{Speedup, SpeedupArguments};
-use crate::commands::figure::{Out, write};
 use crate::failure::Failure;
+use crate::page::{Out, write};
 
 /// Width of a column of a paper, in millimetres.
 const WIDTH: f64 = 85.0;
@@ -38,7 +38,7 @@ pub(super) fn draw(
     };
     let over = several.iter().position(|quantity| quantity.values == most);
     let over = several.remove(over.unwrap_or_default());
-    write(&figure(&over, &several, found), out, 300)
+    write(&figure(&over, &several, found).drawing(), out, 300)
 }
 
 /// What may have several values, the likelier horizontal axes first.

@@ -1,10 +1,11 @@
 //! Where the nodes of an overlay are drawn.
 
-use super::force_layout;
-use meshfold_topology::{Overlay, Topology};
 use std::f64::consts::TAU;
 
-/// Above this many nodes the placement by forces takes too long for a report, and a circle must do.
+use super::forces;
+use crate::{Overlay, Topology};
+
+/// Above this many nodes the placement by forces takes too long, and a circle must do.
 const FORCE_NODES: usize = 1500;
 
 /// A place in the square -1..1 for each node, x to the right and y downwards.
@@ -12,7 +13,7 @@ const FORCE_NODES: usize = 1500;
 /// A tree is drawn in circles around its middle, a grid or torus as one, what is built on a ring or is alike at every
 /// node as a circle (so that overlays can be compared side by side), anything else by forces. `topology` is how the
 /// overlay was made, if that is known.
-pub(crate) fn positions(overlay: &Overlay, topology: Option<&Topology>) -> Vec<[f64; 2]> {
+pub fn places(overlay: &Overlay, topology: Option<&Topology>) -> Vec<[f64; 2]> {
     let nodes = overlay.nodes();
     let places = match topology {
         Some(Topology::Grid(grid)) => lattice(nodes, grid.rows, 0.0),
@@ -22,6 +23,7 @@ pub(crate) fn positions(overlay: &Overlay, topology: Option<&Topology>) -> Vec<[
             | Topology::Ring(_)
             | Topology::RingPlusMatching(_)
             | Topology::RandomMatching(_)
+            | Topology::OnePeer(_)
             | Topology::WattsStrogatz(_),
         ) => circle(nodes),
         Some(
@@ -34,7 +36,7 @@ pub(crate) fn positions(overlay: &Overlay, topology: Option<&Topology>) -> Vec<[
         ) => circle(nodes),
         _ if nodes > FORCE_NODES || overlay.is_complete() => circle(nodes),
         _ if is_tree(overlay) => radial_tree(overlay),
-        _ => force_layout::positions(overlay),
+        _ => forces::positions(overlay),
     };
     fitted(places)
 }
@@ -170,7 +172,7 @@ fn turn_of(place: [f64; 2]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshfold_topology::{Grid, Ring, Star};
+    use crate::{Grid, Ring, Star};
 
     fn overlay(nodes: usize, edges: &[(u32, u32)]) -> Overlay {
         Overlay::from_edges(nodes, edges.iter().copied()).unwrap()
@@ -179,7 +181,7 @@ mod tests {
     #[test]
     fn a_ring_goes_round_from_the_top() {
         let ring = overlay(4, &[(0, 1), (1, 2), (2, 3), (0, 3)]);
-        let turns: Vec<f64> = positions(&ring, Some(&Topology::Ring(Ring::default())))
+        let turns: Vec<f64> = places(&ring, Some(&Topology::Ring(Ring::default())))
             .into_iter()
             .map(turn_of)
             .collect();
@@ -196,9 +198,9 @@ mod tests {
     #[test]
     fn a_star_has_its_hub_in_the_middle() {
         let star = overlay(5, &[(0, 3), (1, 3), (2, 3), (4, 3)]);
-        let places = positions(&star, Some(&Topology::Star(Star {})));
-        assert!(places[3][0].hypot(places[3][1]) < 1e-9, "{places:?}");
-        let radii: Vec<f64> = places.iter().map(|[x, y]| x.hypot(*y)).collect();
+        let placed = places(&star, Some(&Topology::Star(Star {})));
+        assert!(placed[3][0].hypot(placed[3][1]) < 1e-9, "{placed:?}");
+        let radii: Vec<f64> = placed.iter().map(|[x, y]| x.hypot(*y)).collect();
         assert!(
             [0, 1, 2, 4]
                 .iter()
@@ -210,9 +212,9 @@ mod tests {
     #[test]
     fn a_tree_keeps_its_subtrees_together() {
         let tree = overlay(7, &[(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6)]);
-        let places = positions(&tree, None);
+        let placed = places(&tree, None);
         assert_eq!(middle_of_tree(&tree), 0);
-        let turns: Vec<f64> = places.iter().map(|&place| turn_of(place)).collect();
+        let turns: Vec<f64> = placed.iter().map(|&place| turn_of(place)).collect();
         assert!(
             turns[3] < turns[4] && turns[4] < turns[5] && turns[5] < turns[6],
             "{turns:?}"
@@ -222,10 +224,10 @@ mod tests {
     #[test]
     fn a_grid_is_drawn_as_one() {
         let grid = overlay(6, &[(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)]);
-        let places = positions(&grid, Some(&Topology::Grid(Grid { rows: None })));
+        let placed = places(&grid, Some(&Topology::Grid(Grid { rows: None })));
         assert!(
-            (places[0][1] - places[2][1]).abs() < 1e-9
-                && (places[0][0] - places[3][0]).abs() < 1e-9
+            (placed[0][1] - placed[2][1]).abs() < 1e-9
+                && (placed[0][0] - placed[3][0]).abs() < 1e-9
         );
     }
 
@@ -235,14 +237,14 @@ mod tests {
             .map(|node| (node, node + 1))
             .chain([(3, 20), (7, 28)])
             .collect();
-        let places = positions(&overlay(30, &edges), None);
+        let placed = places(&overlay(30, &edges), None);
         assert!(
-            places
+            placed
                 .iter()
                 .flatten()
                 .all(|coordinate| coordinate.abs() <= 1.0 + 1e-9)
         );
-        assert_eq!(positions(&overlay(1, &[]), None), [[0.0, 0.0]]);
+        assert_eq!(places(&overlay(1, &[]), None), [[0.0, 0.0]]);
         assert!((on_circle(1.0, 0.5)[1] - 1.0).abs() < 1e-9);
     }
 }

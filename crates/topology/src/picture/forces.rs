@@ -1,6 +1,6 @@
 //! Places for the nodes of an overlay that has no shape of its own.
 
-use meshfold_topology::Overlay;
+use crate::Overlay;
 
 /// Iterations; more move the nodes hardly at all.
 const STEPS: usize = 120;
