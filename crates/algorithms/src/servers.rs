@@ -2,6 +2,7 @@
 
 use crate::aggregation::subset;
 use crate::error::AlgorithmError;
+use crate::lost_messages::Direction;
 use crate::round::{Round, Setting};
 use crate::traffic::Message;
 use crate::training::Training;
@@ -220,12 +221,24 @@ impl PerServer {
             rows: round.in_time(chosen.rows.clone(), training),
             servers: chosen.servers.clone(),
         };
-        let in_time = in_time.busy();
+        let in_time = in_time.only(|row| row.amount != Amount::Idle);
         let sent_to = match round.has_deadline() {
             true => chosen,
             false => in_time.clone(),
         };
-        ServerParticipants { sent_to, in_time }
+        let (number, lost) = (round.number, round.lost_messages);
+        let arrives = |row: &RowWork, way| !lost.is_lost(number, row.client, way);
+        let in_time = in_time.only(|row| arrives(row, Direction::Down));
+        let arrives = in_time
+            .rows
+            .iter()
+            .map(|row| arrives(row, Direction::Up))
+            .collect();
+        ServerParticipants {
+            sent_to,
+            in_time,
+            arrives,
+        }
     }
 
     /// The clients alive that `server` chooses, ascending.
@@ -267,16 +280,17 @@ pub struct Slots {
 pub struct ServerParticipants {
     /// Those that their server sends its model to.
     pub sent_to: Slots,
-    /// Those whose models come back: stragglers that are dropped are left out.
+    /// Those that send models back: stragglers that are dropped are left out, and whom the model of their server does not reach.
     pub in_time: Slots,
+    /// Whether the model of each of `in_time` reaches its server.
+    pub arrives: Vec<bool>,
 }
 
 impl Slots {
-    /// The slots whose clients have work.
-    fn busy(self) -> Self {
+    /// The slots whose clients' work is `wanted`.
+    fn only(self, wanted: impl Fn(&RowWork) -> bool) -> Self {
         let slots = self.rows.into_iter().zip(self.servers);
-        let busy = slots.filter(|(row, _)| row.amount != Amount::Idle);
-        let (rows, servers) = busy.unzip();
+        let (rows, servers) = slots.filter(|(row, _)| wanted(row)).unzip();
         Self { rows, servers }
     }
 

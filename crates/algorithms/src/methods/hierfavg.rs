@@ -55,9 +55,11 @@ struct HierfavgState {
 
 impl Algorithm for HierfavgState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let ServerParticipants { sent_to, in_time } =
-            self.participation
-                .choose(&self.groups, round, &self.training);
+        let ServerParticipants {
+            sent_to, in_time, ..
+        } = self
+            .participation
+            .choose(&self.groups, round, &self.training);
         let Slots { rows, servers } = &in_time;
         if rows.is_empty() {
             return Ok(());

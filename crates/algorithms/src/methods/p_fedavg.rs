@@ -22,7 +22,8 @@ method_config! {
     /// # Interpretation
     /// Line 8 is a plain mean. With `weighting: examples` a client's loss counts `M · N_i · p_j` as in (2), by which its
     /// learning rate is multiplied. A server none of whose clients is alive keeps its model and goes on mixing. Momentum is zero at the
-    /// start of each round.
+    /// start of each round. Messages may be lost between servers and their clients, in either direction, and among servers. A server
+    /// averages the models that reach it, or keeps its own if none does; among servers the weight of a lost message is its receiver's.
     #[derive(JsonSchema)]
     pub struct PFedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// The servers and their clients.
@@ -51,9 +52,13 @@ struct PFedavgState {
 
 impl Algorithm for PFedavgState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let ServerParticipants { sent_to, in_time } =
-            self.participation
-                .choose(&self.groups, round, &self.training); // line 4
+        let ServerParticipants {
+            sent_to,
+            in_time,
+            arrives,
+        } = self
+            .participation
+            .choose(&self.groups, round, &self.training); // line 4
         round
             .traffic
             .messages(sent_to.messages(&self.setting, Way::Down));
@@ -80,7 +85,7 @@ impl Algorithm for PFedavgState {
         round
             .traffic
             .messages(in_time.messages(&self.setting, Way::Up));
-        slot_models.mix(&Mixing::new(&means(servers, self.groups.len())?))?; // line 8
+        slot_models.mix(&Mixing::new(&means(servers, &arrives, self.groups.len())?))?; // line 8
         let traffic = self.mixing_messages(round);
         round.traffic.messages(traffic); // line 9
         slot_models.mix(round.mixing())?; // line 10
@@ -98,7 +103,7 @@ impl PFedavgState {
             to: nodes + to,
             bytes,
         };
-        round.overlay().arcs().map(message).collect()
+        round.sent_over().arcs().map(message).collect()
     }
 }
 
@@ -107,6 +112,7 @@ impl MethodSpec for PFedavg {
         Profile {
             iterate_weighting: IterateWeighting::InverseSquare,
             asked_per_server: self.participation.different(),
+            may_lose_messages: true,
             ..Profile::servers_on_overlay(&self.servers)
         }
     }
@@ -171,11 +177,14 @@ impl MethodSpec for PFedavg {
     }
 }
 
-/// `v_i`: the plain mean of server `i`'s slots; a server without slots keeps its model, column `slots + i`.
-fn means(servers: &[u32], count: usize) -> Result<MixingMatrix, AlgorithmError> {
+/// `v_i`: the plain mean of those of server `i`'s slots whose model `arrives`; a server to which none does keeps its own, column
+/// `slots + i`.
+fn means(servers: &[u32], arrives: &[bool], count: usize) -> Result<MixingMatrix, AlgorithmError> {
     let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
     for (slot, server) in (0..).zip(servers) {
-        rows[*server as usize].push((slot, 1.0));
+        if arrives[slot as usize] {
+            rows[*server as usize].push((slot, 1.0));
+        }
     }
     for (server, row) in (0..).zip(&mut rows) {
         if row.is_empty() {

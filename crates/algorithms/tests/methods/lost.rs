@@ -4,7 +4,9 @@ use crate::support::plain::{self, mean, mix, sum};
 use crate::support::{
     MethodRun, Models, SIZES, Scene, chorded_path, difference, expect_close, full, run,
 };
-use meshfold_algorithms::{LostMessages, Order, Participation, StepsFrom, Weighting};
+use meshfold_algorithms::{
+    Assign, LostMessages, Order, Participation, PerServer, Servers, StepsFrom, Weighting,
+};
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
 use rand::RngExt;
@@ -300,6 +302,51 @@ fn scaffold_moves_by_what_comes_back() {
         assert!(most < 1e-5, "{kept} off by {most:e}");
     }
     assert!(unheard > 0, "all messages came back");
+}
+
+/// Messages are lost between servers and clients as with one server, and among servers as among clients.
+#[test]
+fn p_fedavgs_servers_average_what_comes_back_and_mix_what_arrives() {
+    let assign = vec![0, 1, 0, 1, 2];
+    let scene = losing(Scene {
+        overlay: Some(Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap()),
+        ..behind_a_server()
+    });
+    let method = method!(
+        PFedavg {
+            servers: Servers {
+                count: 3,
+                assign: Assign::List(assign.clone())
+            },
+            participation: PerServer::default(),
+            weighting: Weighting::Uniform
+        },
+        full(2)
+    );
+    let course = run(&method, &scene, 6);
+    let mut models = course.start.clone();
+    let (mut sent, mut without) = (Vec::new(), 0);
+    for round in 1..=6 {
+        let [chosen, reached, back] = over_the_server(&scene, round);
+        for (server, w) in models.iter_mut().enumerate() {
+            let local = |client: &usize| plain::steps(2).from(&course.learner, *client, w);
+            let own = back.iter().filter(|client| assign[**client] == server);
+            let found: Models = own.map(local).collect();
+            let weighed: Vec<(f64, &[f64])> = found.iter().map(|model| (1.0, &model[..])).collect();
+            match weighed.is_empty() {
+                true => without += 1,
+                false => *w = mean(&weighed),
+            }
+        }
+        models = mix(&mixing(&course, round), &models);
+        // Over two links both ways, whatever arrives.
+        let messages = chosen.len() + reached.len() + 4;
+        sent.push(messages as u64 * course.setting.model_bytes());
+    }
+    expect_close(&course.models(), &models);
+    let found = course.traffic.iter().map(|traffic| traffic.bytes_total());
+    assert_eq!(found.collect::<Vec<_>>(), sent);
+    assert!(without > 0, "each server heard of a client in every round");
 }
 
 #[test]

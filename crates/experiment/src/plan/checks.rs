@@ -350,7 +350,7 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
                 }
                 _ => {
                     "a method that averages what arrives over an overlay of clients, such as dsgd or dfedavgm, without `aggregation` and \
-                     `quantise`, or fedavg or fedprox"
+                     `quantise`, or fedavg, fedprox, scaffold or p_fedavg"
                 }
             };
             return Err(run.wrong(&format!("failures.{index}.messages"), method.name(), needed));

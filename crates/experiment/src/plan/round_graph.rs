@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use meshfold_algorithms::{
-    Method, OverlayUse, Policy, RowKind, StragglerContext, StragglerUnit, Training, Work,
+    Method, OverlayUse, Policy, RowKind, ServerNodes, StragglerContext, StragglerUnit, Training,
+    Work,
 };
 use meshfold_engine::{Amount, Learner, Mixing, RowWork};
 use meshfold_topology::{
@@ -157,7 +158,7 @@ impl<'a> RoundGraphs<'a> {
             return Ok(None);
         };
         let config = &self.plan.config;
-        if loses_messages_itself(&config.algorithm) {
+        if !loses_over_overlay(&config.algorithm) {
             return Ok(None);
         }
         let draw = failure_checks::draws(config);
@@ -425,10 +426,15 @@ fn edges_alone(failures: &Failures) -> Failures {
     edges
 }
 
-/// Whether the method, and not the run, loses the messages that are lost: it alone knows when they go, or between whom.
-pub(crate) fn loses_messages_itself(method: &Method) -> bool {
+/// Whether the run loses the messages that go over the overlay. If it does not, the method alone knows when they go, or between whom.
+fn loses_over_overlay(method: &Method) -> bool {
     let profile = method.profile();
-    profile.has_own_clock || profile.overlay == OverlayUse::Refused
+    !profile.has_own_clock && profile.overlay != OverlayUse::Refused
+}
+
+/// Whether the method loses messages itself: all that it sends, or those between the nodes of the overlay and their clients.
+pub(crate) fn loses_messages_itself(method: &Method) -> bool {
+    !loses_over_overlay(method) || matches!(method.profile().servers, ServerNodes::OnOverlay(_))
 }
 
 /// Whether the run, and not the method, drops the stragglers.

@@ -139,6 +139,44 @@ fn lost_messages_are_sent_but_do_not_arrive() {
     }
 }
 
+/// Messages of P-FedAvg are lost between a server and its clients, and among servers.
+#[test]
+fn messages_of_servers_are_lost_in_both_exchanges() {
+    let lost = "failures=[{messages: {probability: 0.5}}]";
+    let served = |servers: usize, rate: &str| {
+        format!(
+            "algorithm={{p_fedavg: {{batch_size: 7, learning_rate: {rate}, servers: {{count: {servers}}}}}}}"
+        )
+    };
+    let alone = served(1, "0.1");
+    let alone = [&alone[..], "topology=complete"];
+    let (whole, _) = finished(&alone);
+    let (losing, _) = finished(&[&alone[..], &[lost]].concat());
+    let (whole, losing) = (whole.last().unwrap(), losing.last().unwrap());
+    // Clients that the server's model does not reach do nothing.
+    assert!(losing.examples_seen < whole.examples_seen && losing.bytes_total < whole.bytes_total);
+
+    let still = served(
+        3,
+        "{step: {initial: 0.1, factor: 1.0e-30, every: 1, per: round}}",
+    );
+    let still = [&still[..], "topology=path", "start=independent"];
+    let distances = |arguments: &[&str]| -> Vec<f64> {
+        let (records, _) = finished(arguments);
+        let distances = records.iter().map(|record| record.consensus_distance);
+        distances.collect()
+    };
+    let (whole, losing) = (
+        distances(&still),
+        distances(&[&still[..], &[lost]].concat()),
+    );
+    assert_eq!(whole[0], losing[0]);
+    assert!(
+        losing.last().unwrap() > whole.last().unwrap(),
+        "{whole:?} {losing:?}"
+    );
+}
+
 /// A path of two of whose messages half are lost: without steps each round a model meets the other one half way, or stays as it is.
 #[test]
 fn a_client_that_hears_nothing_keeps_its_model() {
