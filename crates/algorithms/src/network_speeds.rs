@@ -1,4 +1,4 @@
-//! What methods that simulate time themselves know of the simulated network.
+//! What methods that count local steps themselves know of the simulated network.
 
 /// The speeds of clients and links in a round.
 #[derive(Debug, Clone, PartialEq)]

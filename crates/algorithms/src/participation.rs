@@ -64,7 +64,7 @@ pub enum Weighting {
 pub struct Participants {
     /// Those that the server sends its model to.
     pub sent_to: Vec<RowWork>,
-    /// The work of those that send models back: stragglers that are dropped are left out, and whom the server's model does not reach.
+    /// The work of those that send models back: dropped stragglers are left out, and so is whoever the server's model does not reach.
     pub rows: Vec<RowWork>,
     /// Whether the model of each of `rows` reaches the server.
     pub arrives: Vec<bool>,

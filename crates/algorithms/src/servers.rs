@@ -280,7 +280,7 @@ pub struct Slots {
 pub struct ServerParticipants {
     /// Those that their server sends its model to.
     pub sent_to: Slots,
-    /// Those that send models back: stragglers that are dropped are left out, and whom the model of their server does not reach.
+    /// Those that send models back: dropped stragglers are left out, and so is whoever the model of their server does not reach.
     pub in_time: Slots,
     /// Whether the model of each of `in_time` reaches its server.
     pub arrives: Vec<bool>,

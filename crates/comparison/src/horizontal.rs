@@ -19,7 +19,7 @@ pub enum Horizontal {
     /// The clients of a run, from that with the least value to that with the largest, in a [`Plot`](crate::Plot) alone.
     Clients,
     /// A figure of `metrics.jsonl` that does not decrease along a run, such as `wall_seconds`. In a [`Plot`](crate::Plot) also a setting
-    /// whose values are numbers, if no figure is called so.
+    /// whose values are numbers, or a figure of the overlay such as `lambda`, if no figure is called so.
     Figure(String),
 }
 

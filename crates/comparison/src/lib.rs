@@ -1,7 +1,8 @@
 //! Tables that compare runs: one row for each setting, with what its seeds say of it.
 //!
 //! [`Table::of`] groups recorded runs by the settings in a [`Request`] and estimates a figure of each group.
-//! [`Curves::of`] follows a figure over the progress of each group, and [`Plot::of`] draws that, or the figure over a setting.
+//! [`Curves::of`] follows a figure over the progress of each group, and [`Plot::of`] draws that, or the figure as bars, over a setting,
+//! an overlay or the clients.
 //! [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
 mod across;

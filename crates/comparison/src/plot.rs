@@ -1,4 +1,4 @@
-//! Curves of runs as a figure for print.
+//! Figures of runs for print: curves, points and bars.
 
 use meshfold_experiment::results::RecordedRun;
 use meshfold_figure::{

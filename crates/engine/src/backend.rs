@@ -1,7 +1,7 @@
 //! The traits that a device implements. The processor, GPUs and ranks do so; a rank computes on a processor or a GPU.
 //!
 //! A new device gets a folder with three types: a [`Backend`] that opens the device, the [`Rows`] of a stack there, and
-//! a [`Trainer`]. [`Device::open`](crate::Device::open) gets one arm for it. To serve as the device of a rank, it also
+//! a [`Trainer`]. `choose` in `device.rs` gets one arm for it. To serve as the device of a rank, it also
 //! implements `Inner`, for [`Device::over_ranks`](crate::Device::over_ranks).
 
 pub(crate) mod reading;

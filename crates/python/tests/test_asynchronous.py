@@ -127,6 +127,15 @@ def test_messages_are_lost(name: str, keys: dict[str, Any]) -> None:
     assert 0.1 * len(world.messages) < world.number_lost < 0.4 * len(world.messages)
 
 
+def test_the_seed_of_failures_decides_which_messages_are_lost() -> None:
+    failures = [{"messages": {"probability": 0.3}}]
+    one, same, other, methods = (
+        records(run_of("swift", slowdown=SLOWDOWN, failures=failures, seeds=seeds, **KEYS[1]).folder)[-1]
+        for seeds in ({"failures": 1}, {"failures": 1}, {"failures": 2}, {"failures": 1, "methods": 2})
+    )
+    assert one == same and one["test_loss"] != other["test_loss"] and one["test_loss"] != methods["test_loss"]
+
+
 @pytest.mark.parametrize("name", ["ad_psgd", "fed_async", "fed_buff"])
 def test_methods_whose_clients_wait_for_an_answer_lose_no_messages(name: str) -> None:
     overlay = {} if name == "ad_psgd" else {"topology": None}

@@ -140,7 +140,7 @@ def test_models_without_a_known_hidden_layer_have_no_representations(experiment:
 
     def look(models: mf.Stack, round: mf.Round) -> None:
         batch = round.batch()
-        with pytest.raises(ValueError, match="representations: a model of one.*, but it must be a model of Meshfold's with a hidden layer"):
+        with pytest.raises(ValueError, match="representations: a model of one.*, but it must be a built-in model with a hidden layer"):
             round.representations(models, batch)
         with pytest.raises(ValueError, match="train: found `representation_slopes` and a model that has no representations"):
             round.train(models, batch=batch, representation_slopes=np.zeros((10, 20, 784), np.float32))

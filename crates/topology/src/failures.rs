@@ -53,13 +53,14 @@ pub struct Failure {
 
 /// How many messages are lost on their way.
 ///
-/// In each round every message is lost with this probability, independently of all others and of the message in the
-/// other direction. The sender does not know: a lost message counts among the bytes sent and takes its time. The receiver mixes what
+/// In each round every link loses what is sent over it in one direction with this probability, independently of other links and of the
+/// other direction. A method with several exchanges in a round, such as `d_cliques`, then loses all of them. The sender does not know: a lost message counts among the bytes sent and takes its time. The receiver mixes what
 /// arrives, and gives the weight of a lost message to its own model. Rows of the mixing matrix still sum to 1, and columns do not, so that
 /// the plain mean of the models drifts. `push_sum` sends shares of a total, and what is lost of them is gone: its weights shrink, and its steps
 /// grow as one over them, until it diverges.
 ///
-/// In `fedavg` and `fedprox` the messages between the server and the participants are lost, in either direction.
+/// In `fedavg`, `fedprox` and `scaffold` the messages between the server and the participants are lost, in either direction; in `p_fedavg`
+/// those between servers and their clients and those among servers. A server averages what arrives.
 ///
 /// It is for methods that average what arrives: with `aggregation` or `quantise`, and in methods that need exchanges to go both ways, it is
 /// refused.

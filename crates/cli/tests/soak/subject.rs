@@ -93,7 +93,7 @@ const METHODS: [(&str, Over); 29] = [
     ("{alone: {ALL}}", Over::Nothing),
 ];
 
-const OVERLAYS: [&str; 21] = [
+const OVERLAYS: [&str; 25] = [
     "ring",
     "complete",
     "star",
@@ -114,6 +114,10 @@ const OVERLAYS: [&str; 21] = [
     "{redraw: {every: 3, of: {regular: {degree: 3}}}}",
     "{phases: {list: [{rounds: 7, nodes: {first: 4}, of: complete}, {of: ring}], outside: frozen}}",
     "{periodic: {list: [ring, star, path]}}",
+    "{base_graph: {degree: 1}}",
+    "{equi_static: {links: 2, directed: false}}",
+    "{equi_dyn: {directed: false}}",
+    "random_matching",
     "{redraw: {every: 2, of: {virtual_rings: {spaces: 2}}}}",
 ];
 
@@ -136,13 +140,14 @@ const STRAGGLERS: [&str; 6] = [
     "{deadline_seconds: 0.05, policy: partial}",
 ];
 
-const FAILURES: [&str; 6] = [
+const FAILURES: [&str; 7] = [
     "[{clients: {share: 0.2}, from_round: 5}]",
     "[{clients: {list: [1]}, from_round: 3, until_round: 30}, {clients: {count: 2}, from_round: 40}]",
     "[{clients: {share: 0.3}, redraw: each_round}]",
     "[{edges: {share: 0.2}, redraw: each_round}]",
     "[{edges: {count: 2}, from_round: 10, until_round: 20}]",
     "[{clients: {count: 2}, from_round: 9, repair: protocol}]",
+    "[{messages: {probability: 0.2}, from_round: 4}, {clients: {share: 0.2}, from_round: 20}]",
 ];
 
 const NETWORKS: [&str; 5] = [
@@ -321,6 +326,15 @@ fn evaluation(dice: &mut Dice) -> String {
         ("last", &["all", "5"]),
         ("train", &["true"]),
         ("targets", &["[0.15, 0.9]"]),
+        ("local_test", &["0.25"]),
+        (
+            "membership",
+            &[
+                "{examples: 3}",
+                "{models: sent}",
+                "{non_members: local_test}",
+            ],
+        ),
     ] {
         if dice.chance(0.3) {
             keys.push(format!("{key}: {}", dice.pick(choices)));

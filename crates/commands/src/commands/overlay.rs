@@ -47,7 +47,7 @@ pub(crate) struct OverlayArguments {
     /// Nodes of that topology [default: those in its file of edges]
     #[arg(long, requires = "topology", value_parser = value_parser!(u32).range(1..))]
     nodes: Option<u32>,
-    /// Mixing weights on it [default: those that it prescribes, or metropolis_hastings; uniform on one_peer]
+    /// Mixing weights on it [default: those that it prescribes, or metropolis_hastings; uniform on directed ones]
     #[arg(long, value_name = "YAML", requires = "topology")]
     weights: Option<String>,
     /// Seed of random topologies

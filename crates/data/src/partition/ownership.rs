@@ -189,6 +189,11 @@ impl Partition {
         }
     }
 
+    /// Number of examples of each client's [local test set](Self::local_test), `[N]`; none if clients have no local test sets.
+    pub fn local_test_sizes(&self) -> Vec<usize> {
+        self.local_tests.iter().map(Shard::len).collect()
+    }
+
     /// The first example of `client`, for plans that do not need the others.
     ///
     /// # Panics
@@ -440,6 +445,7 @@ mod tests {
             "it has a single example"
         );
         assert_eq!(partition.local_test(2).len(), 4);
+        assert_eq!(partition.local_test_sizes(), [2, 0, 4]);
         let dealt = [9, 2, 4, 15, 0];
         for part in [partition.shard(0), partition.local_test(0)] {
             let places = part

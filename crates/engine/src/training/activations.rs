@@ -29,7 +29,7 @@ impl Activations {
                 EngineError::Setting {
                     what: "representations",
                     found: found.to_owned(),
-                    needed: "a model of Meshfold's with a hidden layer",
+                    needed: "a built-in model with a hidden layer",
                 }
             }),
         }

@@ -17,8 +17,7 @@ use crate::config::test_examples::TestExamples;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Membership {
-    /// Members of each client, drawn once per run, and as many non-members; fewer if the client does not train on, or there are not, so
-    /// many.
+    /// Members of each client, drawn once per run, and as many non-members; fewer where the client trains on fewer or there are fewer others.
     #[serde(default = "all")]
     #[schemars(extend("unit" = "examples"))]
     pub examples: TestExamples,

@@ -49,8 +49,8 @@ pub struct RunConfig {
     #[serde(default)]
     pub topology: Option<Topology>,
     /// Mixing weights on the overlay; where a topology is given without, the method's own, or else `prescribed` on overlays that bring
-    /// weights (`base_graph`, `equi_static`, `equi_dyn`, `matcha`), `uniform` on `one_peer`, and `metropolis_hastings` on all
-    /// others. No model is mixed by them in `dfedrw` and with `aggregation`.
+    /// weights (`base_graph`, `equi_static`, `equi_dyn`, `matcha`), `uniform` on other directed overlays, such as `one_peer` and `exponential:
+    /// {directed: true}`, and `metropolis_hastings` on all others. No model is mixed by them in `dfedrw` and with `aggregation`.
     #[serde(default)]
     pub weights: Option<Weights>,
     /// The model that is trained.

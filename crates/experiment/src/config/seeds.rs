@@ -23,7 +23,7 @@ pub struct Seeds {
     /// Mini-batches, the units that dropout leaves out, and how images are augmented.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batches: Option<u64>,
-    /// Who fails or falls behind, and how fast the simulated network and its clients are.
+    /// Who fails or falls behind, which messages are lost, and how fast the simulated network and its clients are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<u64>,
     /// What a method draws: participants, servers, walks, whom a client averages, rounding.

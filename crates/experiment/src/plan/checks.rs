@@ -332,7 +332,7 @@ pub(crate) fn clients(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigEr
     failures_of_the_overlay(run)
 }
 
-/// Checks that there is the overlay whose edges are to fail or whose protocol is to repair it.
+/// Checks that the method and its overlay allow each failure.
 fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let config = &run.config;
     let rings = matches!(config.topology, Some(Topology::VirtualRings(_)));

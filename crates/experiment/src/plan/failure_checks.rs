@@ -1,4 +1,4 @@
-//! Checks that some client survives the failures of a run, and that each failure has an effect.
+//! Checks that some client survives the failures of a run, and warns of what they do.
 
 use std::collections::BTreeSet;
 

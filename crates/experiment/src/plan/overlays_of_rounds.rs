@@ -15,7 +15,8 @@ impl<'a> OverlaysOfRounds<'a> {
         Self(RoundGraphs::new(plan))
     }
 
-    /// The overlay of `round`, counted from 1, and its mixing weights: what failures leave of them, stragglers as linked as the others.
+    /// The overlay of `round`, counted from 1, and its mixing weights: what failures leave of them. Stragglers are as linked as
+    /// the others, and messages that are lost have their weight.
     /// `None` if the method uses no overlay.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Who is connected to whom in each round: schedules, failures and stragglers put together.
+//! Who is connected to whom in each round: schedules, failures, stragglers and lost messages put together.
 
 use std::sync::Arc;
 

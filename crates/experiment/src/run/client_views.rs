@@ -67,10 +67,10 @@ pub(crate) struct ClientMeasurements {
     classes: usize,
 }
 
-/// The scores of clients on what they hold themselves, where rows are clients.
+/// The scores of clients on what they hold themselves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnScores<'a> {
-    /// On their training examples, `[N]`, if that was asked for.
+    /// On their training examples, `[N]`, if that was asked for and rows are clients.
     pub(crate) shards: Option<&'a [Score]>,
     /// On their local test sets, `[N]`, if they have any.
     pub(crate) local_tests: Option<&'a LocalScores>,
@@ -103,14 +103,12 @@ impl ClientMeasurements {
         let counted = of_training.filter(|_| own && by_label && kind == RowKind::Client);
         let held = counted.map(|labels| plan.partition.label_counts(labels, classes));
         let partition = &plan.partition;
-        let sizes = || {
-            let size = |client| partition.local_test(client).len();
-            (0..partition.clients()).map(size).collect()
-        };
         Self {
             own,
             labels,
-            local_tests: partition.has_local_tests().then(sizes),
+            local_tests: partition
+                .has_local_tests()
+                .then(|| partition.local_test_sizes()),
             is_row_of_client: kind == RowKind::Client,
             fine_tuned: plan.config.evaluate.fine_tune.is_some(),
             attacked: plan.config.evaluate.membership.is_some(),

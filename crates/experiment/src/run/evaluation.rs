@@ -1,4 +1,4 @@
-//! When models are judged, and on what: the only place where values come back from the device.
+//! When models are judged, and on what.
 
 use meshfold_algorithms::{Algorithm, AlgorithmError, RowKind, SentModels};
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, stream};

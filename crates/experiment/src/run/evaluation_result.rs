@@ -13,7 +13,7 @@ use crate::run::local_tests::LocalScore;
 pub(crate) struct EvaluationResult {
     pub(super) tally: Tally,
     pub(super) scores: Vec<RowScore>,
-    /// Of the clients alive that have the model of a server, if they have local test sets.
+    /// Of the clients alive that have the model of a server, if they have local test sets or are attacked.
     pub(super) served: Vec<RowScore>,
     pub(super) validation: Option<Vec<Score>>,
     pub(super) mean_model: Score,

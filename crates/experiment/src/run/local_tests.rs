@@ -52,15 +52,15 @@ impl LocalTests {
     /// The local test sets of `plan`, if it has any; its models stand for `kind`.
     pub(crate) fn new(plan: &RunPlan, kind: RowKind) -> Option<Self> {
         let (partition, rows) = (&plan.partition, ClientRows::new(plan, kind));
-        let has_test =
-            |(client, _): &(u32, u32)| !partition.local_test(*client as usize).is_empty();
-        let judged: Vec<(u32, u32)> = rows.with_models().filter(has_test).collect();
-        let size = |client| partition.local_test(client).len();
-        partition.has_local_tests().then(|| Self {
-            rows,
-            judged,
-            sizes: (0..partition.clients()).map(size).collect(),
-            fine_tuning: FineTuning::new(plan),
+        partition.has_local_tests().then(|| {
+            let sizes = partition.local_test_sizes();
+            let has_test = |(client, _): &(u32, u32)| sizes[*client as usize] > 0;
+            Self {
+                judged: rows.with_models().filter(has_test).collect(),
+                rows,
+                sizes,
+                fine_tuning: FineTuning::new(plan),
+            }
         })
     }
 

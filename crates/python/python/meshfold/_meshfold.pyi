@@ -423,6 +423,8 @@ class Round:
     def network(self) -> Network | None:
         """How fast clients and links are, if the configuration has a `network`."""
     @property
+    def _loss_seed(self) -> int: ...
+    @property
     def loss_probability(self) -> float:
         """The probability with which the method loses each message of the round, as `failures` have it.
 

@@ -281,6 +281,12 @@ impl PyRound {
         self.with(py, |lent| Ok(lent.round.lost_messages.probability))
     }
 
+    /// The seed of what fails, for methods that lose messages themselves.
+    #[getter]
+    fn _loss_seed(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |lent| Ok(lent.round.lost_messages.seed))
+    }
+
     #[doc = documented!("Round.settings")]
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -42,7 +42,7 @@ impl Slopes {
         let representations = by_representations.map(|slopes| {
             let Some(width) = batch.representation else {
                 return Err(PyValueError::new_err(format!(
-                    "{verb}: found `representation_slopes` and a model that has no representations, needed a model of Meshfold's with a hidden \
+                    "{verb}: found `representation_slopes` and a model that has no representations, needed a built-in model with a hidden \
                      layer"
                 )));
             };

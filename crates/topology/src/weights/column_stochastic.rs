@@ -1,4 +1,4 @@
-//! Weights whose columns sum to one.
+//! The weights of push-sum, whose columns sum to one unless messages are lost.
 
 use super::equal;
 use crate::{MixingMatrix, Overlay};

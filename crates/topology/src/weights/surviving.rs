@@ -1,4 +1,4 @@
-//! The weights of an overlay from which nodes or edges have failed, or on which some nodes only listen.
+//! The weights of an overlay from which nodes or edges have failed, on which messages are lost, or on which some nodes only listen.
 
 use super::Weights;
 use super::weights_spec::AfterFailures;
@@ -78,9 +78,10 @@ fn one_weight(whole: &Overlay, matrix: &MixingMatrix, surviving: &Overlay) -> Mi
 }
 
 impl MixingMatrix {
-    /// These weights of the `whole` overlay after failures: a lost neighbour's weight goes to the diagonal.
+    /// These weights of the `whole` overlay of which only the `surviving` one is left: a lost neighbour's weight goes to the diagonal.
     ///
-    /// Rows keep their sums, and symmetric weights stay symmetric. It suits weights that are not made from degrees.
+    /// Rows keep their sums. Symmetric weights stay symmetric if edges are lost in both directions. After failures this suits weights that
+    /// are not made from degrees, and for messages that are lost it suits all.
     ///
     /// # Errors
     /// [`TopologyError::NewEdge`] if the surviving overlay has an edge that the whole one has not.

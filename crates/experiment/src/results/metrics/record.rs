@@ -46,7 +46,7 @@ pub struct Record {
     pub wall_seconds: f64,
     /// Clients alive.
     pub alive: usize,
-    /// Parts that the overlay falls into among those alive, where clients or edges fail or the overlay changes.
+    /// Parts that the overlay falls into among those alive, whatever messages are lost, where there are failures or the overlay changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub components: Option<usize>,
     /// Messages since the start as the paper counts them, where it counts others than are sent: in D-Cliques, gradients and

@@ -114,7 +114,7 @@ class Window:
         self.mail: list[dict[int, Letter]] = [{} for _ in range(clients)]
         self._lost = round.loss_probability
         #: What decides which messages are lost, apart from all other draws.
-        self._losses = np.random.default_rng([round.seed, round.number, 1])
+        self._losses = np.random.default_rng([round._loss_seed, round.number, 1])
         self._sent: list[tuple[int, int]] = []
         self._bytes: list[int] = []
         #: The clients that send to a server, and those that it sends to, one for each message, which is that of a whole model.
