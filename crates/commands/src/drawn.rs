@@ -3,6 +3,7 @@
 mod overlays;
 mod partitions;
 
+use meshfold_comparison::{Naming, TableError, panel_titles};
 use meshfold_data::DataError;
 use meshfold_experiment::RunPlan;
 use meshfold_figure::{Drawing, PageError};
@@ -31,6 +32,9 @@ pub enum DrawError {
     /// The dataset cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// Words were asked for a name that stands for nothing.
+    #[error(transparent)]
+    Names(#[from] TableError),
     /// There is no such page.
     #[error(transparent)]
     Page(#[from] PageError),
@@ -64,16 +68,10 @@ pub enum DrawError {
     },
 }
 
-/// What sets `plan` apart from the others that are `shown`: of a choice that is named in any case, its value alone.
-fn title(plan: &RunPlan, shown: &[&RunPlan]) -> String {
-    let label = plan.label_among(shown);
-    let value = ["topology=", "partition=", "dataset="]
-        .iter()
-        .find_map(|name| label.strip_prefix(name));
-    match value {
-        Some(value) if !label.contains(", ") => value.to_owned(),
-        _ => label,
-    }
+/// What sets each of the plans that are `shown` apart from the others, with the words that were `asked` for.
+fn titles(shown: &[&RunPlan], asked: &[Naming]) -> Result<Vec<String>, DrawError> {
+    let settings = shown.iter().map(|plan| plan.settings_among(shown));
+    Ok(panel_titles(asked, &settings.collect::<Vec<_>>())?)
 }
 
 /// Requires that so many panels are drawn at most.

@@ -72,7 +72,7 @@ pub use loss::Loss;
 pub use markdown::markdown;
 pub use meshfold_experiment::results::Progress;
 pub use meshfold_statistics::{Quantile, Quartiles, Spread};
-pub use naming::Naming;
+pub use naming::{Naming, panel_titles};
 pub use only::{Only, are_chosen};
 pub use plot::{AxisRequest, Plot, PlotError, PlotRequest};
 pub use records::{csv, records};

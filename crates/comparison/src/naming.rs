@@ -178,6 +178,35 @@ impl Wording {
     }
 }
 
+/// The titles of panels that differ in settings, each a name and a value, with the words that were `asked` for.
+///
+/// # Errors
+/// [`TableError`] if a name stands for nothing, or two values of a setting would have the same words.
+pub fn panel_titles(
+    asked: &[Naming],
+    panels: &[Vec<(String, String)>],
+) -> Result<Vec<String>, TableError> {
+    let mut known = Known {
+        names: Vec::new(),
+        values: Vec::new(),
+    };
+    for setting in panels.iter().flatten() {
+        if !known.values.contains(setting) {
+            known.values.push(setting.clone());
+        }
+        if !known.names.contains(&setting.0) {
+            known.names.push(setting.0.clone());
+        }
+    }
+    let wording = Wording::of(asked, &known)?;
+    let title = |settings: &Vec<(String, String)>| {
+        let settings = settings.iter();
+        let words = settings.map(|(name, value)| wording.value_alone(name, value));
+        words.collect::<Vec<String>>().join(", ")
+    };
+    Ok(panels.iter().map(title).collect())
+}
+
 /// What a name stands for.
 struct Found<'a> {
     is_name: bool,

@@ -4,6 +4,7 @@ use meshfold_commands::drawn::{DrawError, overlays, partitions};
 use meshfold_figure::Page;
 use pyo3::prelude::*;
 
+use crate::compared::{in_python, words};
 use crate::errors::Failure;
 use crate::plotted::PyFigure;
 use crate::running::Request;
@@ -14,6 +15,7 @@ use crate::threads;
 pub(crate) fn draw_partitions(
     py: Python<'_>,
     request: Request,
+    names: Vec<(String, String)>,
     width: f64,
     height: Option<f64>,
     font_size: f64,
@@ -26,7 +28,7 @@ pub(crate) fn draw_partitions(
     let drawn = py.detach(|| {
         threads::shared(|| {
             let planned = request.plan()?;
-            let drawn = partitions(&planned.plans, &planned.folder, page);
+            let drawn = partitions(&planned.plans, &planned.folder, page, &words(names));
             Ok(PyFigure::of_panels(drawn?, "partition"))
         })
     });
@@ -38,6 +40,7 @@ pub(crate) fn draw_partitions(
 pub(crate) fn draw_overlays(
     py: Python<'_>,
     request: Request,
+    names: Vec<(String, String)>,
     rounds: usize,
     width: f64,
     font_size: f64,
@@ -50,7 +53,7 @@ pub(crate) fn draw_overlays(
     let drawn = py.detach(|| {
         threads::shared(|| {
             let planned = request.plan()?;
-            let drawn = overlays(&planned.plans, rounds, page);
+            let drawn = overlays(&planned.plans, rounds, page, &words(names));
             Ok(PyFigure::of_panels(drawn?, "overlay"))
         })
     });
@@ -61,6 +64,7 @@ impl From<DrawError> for Failure {
     fn from(error: DrawError) -> Self {
         match error {
             DrawError::Data(error) => error.into(),
+            DrawError::Names(error) => Self::Argument(in_python(&error.to_string())),
             _ => Self::Argument(error.to_string()),
         }
     }

@@ -24,6 +24,10 @@ def test_a_sweep_has_a_panel_for_each_of_its_partitions(experiment: dict[str, An
     assert repr(figure) == "<Figure of 2 partitions>"
     assert figure.notes == ["2 more partitions differ from these in their seed alone, and are not drawn"]
     assert "alpha=0.5" in figure.svg()
+    named = mf.partition_figure({**skewed, "sweep": sweep}, names={"alpha": "α", 5: "nearly even"})
+    assert "α=0.5" in named.svg() and "nearly even" in named.svg()
+    with pytest.raises(ValueError, match="beta"):
+        mf.partition_figure({**skewed, "sweep": sweep}, names={"beta": "β"})
     assert repr(mf.partition_figure(skewed, set={"sweep": None})) == "<Figure of 1 partition>"
 
 

@@ -82,6 +82,31 @@ fn partitions_that_differ_in_more_than_their_seed_have_a_panel_each() {
 }
 
 #[test]
+fn titles_have_the_words_that_are_asked_for() {
+    let sandbox = Sandbox::new();
+    let skewed = "partition={dirichlet: {clients: 12, alpha: 0.3}}";
+    let grid = "sweep={grid: {partition.dirichlet.alpha: [0.5, 5]}}";
+    let asked = [
+        "partition",
+        "tiny.yaml",
+        "--set",
+        skewed,
+        "--set",
+        grid,
+        "--name",
+        "alpha=α",
+        "--name",
+        "5=none",
+    ];
+    let svg = drawn(&sandbox, &asked, "2 partitions");
+    assert!(has_text(&svg, "α=0.5") && has_text(&svg, "none"), "{svg}");
+    let grid = "sweep={grid: {topology: [ring, star], rounds: [2, 3]}}";
+    let asked = ["overlay", "tiny.yaml", "--set", grid, "--name", "ring=Ring"];
+    let svg = drawn(&sandbox, &asked, "2 overlays");
+    assert!(has_text(&svg, "Ring") && has_text(&svg, "star"), "{svg}");
+}
+
+#[test]
 fn labels_are_called_by_their_names() {
     let sandbox = Sandbox::new();
     let rows = ["cat,1", "dog,2", "cat,3", "dog,4", "cat,5", "dog,6"];
@@ -188,6 +213,16 @@ fn what_cannot_be_drawn_is_refused() {
             said.complained_of(&[complaint]);
         }
     }
+    let sweep = "sweep={grid: {topology: [ring, star]}}";
+    let asked = ["overlay", "tiny.yaml", "--set", sweep, "-o", "a.svg"];
+    sandbox
+        .meshfold(&[&asked[..], &["--name", "rung=Ring"]].concat())
+        .ended_with(2)
+        .complained_of(&["--name rung", "values: ring, star"]);
+    sandbox
+        .meshfold(&["partition", "tiny.yaml", "--name", "a=b"])
+        .ended_with(2)
+        .complained_of(&["--out"]);
     let said = sandbox.meshfold(&["overlay", "tiny.yaml", "--rounds", "2"]);
     said.ended_with(2).complained_of(&["--edges", "--out"]);
 }

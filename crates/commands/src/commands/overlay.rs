@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, value_parser};
+use meshfold_comparison::Naming;
 use meshfold_experiment::{
     CliqueSummary, ExperimentSource, Own, PlannedOverlay, RamanujanBound, RunConfig, RunPlan,
     ScheduleSummary, brief, check_overlay_memory, nodes_of_edge_lists, plan, with_edge_lists,
@@ -65,6 +66,9 @@ pub(crate) struct OverlayArguments {
     /// How many rounds of each run that file has, from the first on
     #[arg(long, value_name = "N", default_value_t = 1, requires = "files", value_parser = value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Words that stand for a setting or a value in the drawing, such as alpha=α; repeatable
+    #[arg(long, value_name = "SETTING|VALUE=TEXT", requires = "out")]
+    name: Vec<Naming>,
     #[command(flatten)]
     page: PageArguments,
 }
@@ -111,7 +115,12 @@ fn of_experiment(source: &ExperimentSource, arguments: &OverlayArguments) -> Res
         ));
     }
     if let Some(out) = &arguments.out {
-        let drawn = overlays(&plans, arguments.rounds as usize, arguments.page.page(None))?;
+        let drawn = overlays(
+            &plans,
+            arguments.rounds as usize,
+            arguments.page.page(None),
+            &arguments.name,
+        )?;
         return arguments.page.write(&drawn, out, "overlay");
     }
     if let Some(file) = &arguments.edges {

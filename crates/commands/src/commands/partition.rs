@@ -5,6 +5,7 @@ mod heterogeneity;
 use std::io::Write;
 
 use clap::Args;
+use meshfold_comparison::Naming;
 use meshfold_data::{DataFolder, DatasetConfig, Input, Windows, label_histogram};
 use meshfold_experiment::results::Names;
 use meshfold_experiment::{Own, RunPlan, brief, plan};
@@ -38,6 +39,9 @@ pub(crate) struct PartitionArguments {
     /// Draw it to this file, .svg, .pdf or .png: a panel for each partition of the sweep
     #[arg(short, long, value_name = "FILE", value_parser = out, conflicts_with_all = ["json", "csv"])]
     out: Option<Out>,
+    /// Words that stand for a setting or a value in the drawing, such as alpha=α; repeatable
+    #[arg(long, value_name = "SETTING|VALUE=TEXT", requires = "out")]
+    name: Vec<Naming>,
     #[command(flatten)]
     page: PageArguments,
     /// Height of the drawing [default: 0.72 of the width, 90 mm at most; of several panels, what their rows need]
@@ -114,7 +118,7 @@ pub(crate) fn partition(arguments: &PartitionArguments, own: &Own) -> Result<(),
     let mut names = TableNames::new(&folder);
     if let Some(out) = &arguments.out {
         let page = arguments.page.page(arguments.height);
-        let drawn = partitions(&plans, &folder, page)?;
+        let drawn = partitions(&plans, &folder, page, &arguments.name)?;
         return arguments.page.write(&drawn, out, "partition");
     }
     if arguments.json {

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use meshfold_comparison::Naming;
 use meshfold_experiment::{OverlaysOfRounds, RunPlan};
 use meshfold_figure::{Graph, GraphFigure, Page};
 use meshfold_topology::picture::{places, sampled_edges};
 use meshfold_topology::{Overlay, Topology};
 
-use super::{DrawError, Drawn, expect_few, title};
+use super::{DrawError, Drawn, expect_few, titles};
 use crate::figures::count;
 
 /// The most links of a panel that are drawn.
@@ -18,9 +19,16 @@ const MOST_LINKS: usize = 20_000;
 /// Nodes that are linked are near each other, or they go round in a circle or stand in rows where the overlay was built so. Cliques have
 /// colours. Links of a directed overlay are arrows from the sender to the receiver.
 ///
+/// `names` are words for titles.
+///
 /// # Errors
 /// [`DrawError`] if there is no overlay or it cannot be built, or if the panels are too many or have no room.
-pub fn overlays(plans: &[RunPlan], rounds: usize, page: Page) -> Result<Drawn, DrawError> {
+pub fn overlays(
+    plans: &[RunPlan],
+    rounds: usize,
+    page: Page,
+    names: &[Naming],
+) -> Result<Drawn, DrawError> {
     let with_overlay: Vec<&RunPlan> = plans.iter().filter(|plan| plan.overlay.is_some()).collect();
     if with_overlay.is_empty() {
         return Err(DrawError::NoOverlay);
@@ -28,13 +36,12 @@ pub fn overlays(plans: &[RunPlan], rounds: usize, page: Page) -> Result<Drawn, D
     let shown = without_seeds(&with_overlay);
     let mut panels = Vec::new();
     let mut notes = Vec::new();
-    for plan in &shown {
+    for (plan, label) in shown.iter().zip(titles(&shown, names)?) {
         let overlays = changing(plan, rounds)?;
         // All rounds together say where nodes are, so that they stay where they are.
         let united = united(&overlays);
         let topology = plan.config.topology.as_ref();
         let places = places(united.as_ref().unwrap_or(&overlays[0]), topology);
-        let label = title(plan, &shown);
         for (round, overlay) in overlays.iter().enumerate() {
             let links: Vec<(u32, u32)> = sampled_edges(overlay, MOST_LINKS).collect();
             if links.len() < overlay.edge_count() {

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use meshfold_comparison::Naming;
 use meshfold_data::{DataFolder, Input};
 use meshfold_experiment::RunPlan;
 use meshfold_figure::{
     Axis, AxisValue, Bar, Dot, Figure, Key, Legend, Page, Panel, Point, Style, Swatch, Unit,
 };
 
-use super::{DrawError, Drawn, expect_few, title};
+use super::{DrawError, Drawn, expect_few, titles};
 use crate::figures::count;
 use crate::table_names::TableNames;
 
@@ -28,11 +29,16 @@ pub(crate) fn different(plans: &[RunPlan]) -> Vec<&RunPlan> {
 /// A panel for each partition of `plans`, one for those that differ in their seed alone.
 ///
 /// Columns are clients and rows are labels. The area of a dot is the number of examples; with many clients or labels the length of a bar
-/// is. Of a text, whose examples have no classes, there is a bar for the examples of each client.
+/// is. `names` are words for titles. Of a text, whose examples have no classes, there is a bar for the examples of each client.
 ///
 /// # Errors
 /// [`DrawError`] if names of labels cannot be read from `folder`, or if the panels are too many or have no room.
-pub fn partitions(plans: &[RunPlan], folder: &DataFolder, page: Page) -> Result<Drawn, DrawError> {
+pub fn partitions(
+    plans: &[RunPlan],
+    folder: &DataFolder,
+    page: Page,
+    names: &[Naming],
+) -> Result<Drawn, DrawError> {
     let all = different(plans);
     let shown = without_seeds(&all);
     expect_few(shown.len(), "different partitions")?;
@@ -49,8 +55,9 @@ pub fn partitions(plans: &[RunPlan], folder: &DataFolder, page: Page) -> Result<
         label: format!("{} examples", count(most)),
         style: Style::first(),
     };
-    let drawn = panels.iter().zip(&shown).map(|(held, plan)| Panel {
-        title: title(plan, &shown),
+    let titles = titles(&shown, names)?.into_iter();
+    let drawn = panels.iter().zip(titles).map(|(held, title)| Panel {
+        title,
         ..held.panel(most)
     });
     let figure = Figure {

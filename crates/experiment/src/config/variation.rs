@@ -5,19 +5,22 @@ use std::collections::HashMap;
 /// `topology=ring, seed=2`: the last part of each path, or the whole path where two would read the same, and below `seeds`,
 /// whose parts are called as other settings are.
 pub(crate) fn joined(variation: &[(String, String)]) -> String {
+    let parts = named(variation).map(|(name, value)| format!("{name}={value}"));
+    parts.collect::<Vec<String>>().join(", ")
+}
+
+/// The settings as [`joined`] calls them, and their values.
+pub(crate) fn named(variation: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     let mut endings: HashMap<&str, usize> = HashMap::new();
     for (path, _) in variation {
         *endings.entry(last_part(path)).or_default() += 1;
     }
-    let name = |path| match endings.get(last_part(path)) {
+    let name = move |path| match endings.get(last_part(path)) {
         Some(1) if !path.starts_with("seeds.") => last_part(path),
         _ => path,
     };
-    let parts: Vec<String> = variation
-        .iter()
-        .map(|(path, value)| format!("{}={value}", name(path)))
-        .collect();
-    parts.join(", ")
+    let settings = variation.iter();
+    settings.map(move |(path, value)| (name(path.as_str()), value.as_str()))
 }
 
 fn last_part(path: &str) -> &str {

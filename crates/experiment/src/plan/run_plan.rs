@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::config::own::Own;
 use crate::config::run_config::RunConfig;
-use crate::config::variation::joined;
+use crate::config::variation::{joined, named};
 use crate::network::Clock;
 use crate::plan::memory::Footprint;
 use crate::plan::placement::Placement;
@@ -115,15 +115,17 @@ impl RunPlan {
         }
     }
 
-    /// What sets the run apart from `others`, such as `alpha=0.1`: settings of the sweep, but for its seed, that some of these do not
-    /// share with it.
-    pub fn label_among(&self, others: &[&Self]) -> String {
+    /// What sets the run apart from `others`, such as `alpha` with `0.1`: settings of the sweep, but for its seed, that some of these do
+    /// not share with it.
+    pub fn settings_among(&self, others: &[&Self]) -> Vec<(String, String)> {
         let is_shared = |setting: &&(String, String)| {
             others.iter().all(|other| other.variation.contains(setting))
         };
         let settings = self.variation.iter();
         let apart = settings.filter(|setting| setting.0 != "seed" && !is_shared(setting));
-        joined(&apart.cloned().collect::<Vec<_>>())
+        let apart: Vec<(String, String)> = apart.cloned().collect();
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        named(&apart).map(owned).collect()
     }
 
     /// The folder of the run below that of all `results`.

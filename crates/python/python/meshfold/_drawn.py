@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any
 
 from meshfold import _meshfold
+from meshfold._comparison import Value, wording
 from meshfold._meshfold import Figure
 from meshfold._run import _count, _request
 
@@ -16,6 +17,7 @@ def partition_figure(
     *,
     set: Mapping[str, Any] | None = None,
     data: str | PathLike[str] | None = None,
+    names: Mapping[Value, str] | None = None,
     width: float = 85.0,
     height: float | None = None,
     font_size: float = 8.0,
@@ -32,6 +34,7 @@ def partition_figure(
         experiment: as for `run`.
         set: as for `run`.
         data: as for `run`.
+        names: words that stand for settings and values in titles: `{"alpha": "α"}`.
         width: width in millimetres; a column of a paper has about 85.
         height: height in millimetres; if absent .72 of the width, at most 90, and of several panels what their rows need.
         font_size: height of the letters in points.
@@ -41,7 +44,7 @@ def partition_figure(
         DataError: if a dataset is missing.
         ValueError: if there are too many panels, or the letters leave no room.
     """
-    return _meshfold.draw_partitions(_planned(experiment, set, data), width, height, font_size)
+    return _meshfold.draw_partitions(_planned(experiment, set, data), wording(names), width, height, font_size)
 
 
 def overlay_figure(
@@ -50,6 +53,7 @@ def overlay_figure(
     rounds: int = 1,
     set: Mapping[str, Any] | None = None,
     data: str | PathLike[str] | None = None,
+    names: Mapping[Value, str] | None = None,
     width: float = 85.0,
     font_size: float = 8.0,
 ) -> Figure:
@@ -65,6 +69,7 @@ def overlay_figure(
         rounds: of an overlay that changes, draw so many rounds, from the first on.
         set: as for `run`.
         data: as for `run`.
+        names: words that stand for settings and values in titles: `{"alpha": "α"}`.
         width: width in millimetres; a column of a paper has about 85. Each overlay has a square, which decides the height.
         font_size: height of the letters in points.
 
@@ -74,7 +79,7 @@ def overlay_figure(
         ValueError: if there is no overlay, there are too many panels, or the letters leave no room.
     """
     rounds = _count("rounds", rounds, "one round") or 1
-    return _meshfold.draw_overlays(_planned(experiment, set, data), rounds, width, font_size)
+    return _meshfold.draw_overlays(_planned(experiment, set, data), wording(names), rounds, width, font_size)
 
 
 def _planned(
