@@ -22,7 +22,7 @@ def test_a_sweep_has_a_panel_for_each_of_its_partitions(experiment: dict[str, An
     sweep = {"grid": {"partition.dirichlet.alpha": [0.5, 5], "seed": [1, 2]}}
     figure = mf.partition_figure({**skewed, "sweep": sweep}, width=170, font_size=9)
     assert repr(figure) == "<Figure of 2 partitions>"
-    assert figure.notes == ["2 more partitions differ from these in their seed alone, and are not drawn"]
+    assert figure.notes == ["not drawn, as only their seed differs: 2 more of the partitions"]
     assert "alpha=0.5" in figure.svg()
     named = mf.partition_figure({**skewed, "sweep": sweep}, names={"alpha": "α", 5: "nearly even"})
     assert "α=0.5" in named.svg() and "nearly even" in named.svg()

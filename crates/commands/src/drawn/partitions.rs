@@ -14,8 +14,6 @@ use super::{DrawError, Drawn, expect_few, titles};
 use crate::figures::count;
 use crate::table_names::TableNames;
 
-/// The most clients that have a number each below the axis.
-const NUMBERED: usize = 8;
 /// How much of the space of a client its bar takes.
 const BAR: f64 = 0.9;
 
@@ -83,9 +81,7 @@ pub fn partitions(
     };
     let left_out = all.len() - shown.len();
     let note = (left_out > 0).then(|| {
-        format!(
-            "{left_out} more partitions differ from these in their seed alone, and are not drawn"
-        )
+        format!("not drawn, as only their seed differs: {left_out} more of the partitions")
     });
     Ok(Drawn {
         drawing: figure.drawing(),
@@ -135,10 +131,9 @@ fn numbered(title: &str, length: usize, names: Option<Vec<String>>) -> Axis {
         number: number as f64,
         name: names.as_ref().map(|names| names[number].clone()),
     };
-    let are_listed = title == "Label" || length <= NUMBERED;
     Axis {
         limits: Some([-0.5, length as f64 - 0.5]),
-        values: (0..length).filter(|_| are_listed).map(value).collect(),
+        values: (0..length).map(value).collect(),
         ..Axis::linear(title, Unit::Number)
     }
 }
