@@ -1,5 +1,7 @@
 //! Figures of finished runs: their curves are those of the runs.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::pages::Page;
@@ -310,6 +312,7 @@ fn what_cannot_be_drawn_is_refused_with_what_there_is() {
 #[test]
 fn the_commands_of_the_guide_work() {
     let (sandbox, _) = finished();
+    fs::copy(sandbox.path("tiny.yaml"), sandbox.path("experiment.yaml")).unwrap();
     let steps = Page::read("docs/figures.md").steps();
     let commands: Vec<String> = steps.into_iter().flat_map(|step| step.commands).collect();
     assert!(commands.len() >= 7, "{commands:?}");

@@ -165,6 +165,19 @@ pub(super) fn with_tests_of_owners(
     }
 }
 
+/// A warning of clients without a local test set, if others have one: a client of a single example, or whose owners have no test examples.
+pub(super) fn untested_clients(partition: &Partition) -> Option<String> {
+    let sizes = partition.local_test_sizes();
+    let without = sizes.iter().filter(|size| **size == 0).count();
+    let have = if without == 1 { "has" } else { "have" };
+    (without > 0).then(|| {
+        format!(
+            "{without} of the {} clients {have} no local test set, and no part in figures on local test sets",
+            sizes.len()
+        )
+    })
+}
+
 /// Checks that attackers have models of clients that classify, and examples to guess at.
 pub(crate) fn membership(
     run: &Resolved<'_>,

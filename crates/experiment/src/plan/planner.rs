@@ -368,6 +368,7 @@ impl<'a> Planner<'a> {
             ));
         }
         warnings.extend(learning.untrained_labels.clone());
+        warnings.extend(evaluation_checks::untested_clients(&learning.partition));
         warnings.extend(learning.dataset.warning.clone());
         warnings
     }

@@ -317,3 +317,19 @@ fn texts_have_tests_of_owners() {
         "every role has some of both"
     );
 }
+
+#[test]
+fn clients_without_test_examples_are_warned_of() {
+    let warnings = |overrides: &[&str]| case(overrides).plan.warnings;
+    let without =
+        "1 of the 7 clients has no local test set, and no part in figures on local test sets";
+    assert!(warnings(&["partition=by_writer", OWNERS]).contains(&without.to_owned()));
+    for asked in [&[OWNERS][..], &["partition=by_writer"]] {
+        let found = warnings(asked).join("; ");
+        assert!(!found.contains("local test set"), "{found}");
+    }
+    // A single example is for training.
+    let single = "partition={explicit: {sizes: [0.6, 0.0143], ratios: [[1, 1], [1, 0]]}}";
+    let found = warnings(&[single, "evaluate.local_test=0.5"]).join("; ");
+    assert!(found.contains("1 of the 2 clients"), "{found}");
+}
