@@ -173,6 +173,18 @@ fn an_overlay_that_changes_has_a_panel_for_each_round() {
     ];
     let svg = drawn(&sandbox, &ring, "1 overlay");
     assert!(!has_text(&svg, "round 1"));
+    let many = [
+        "overlay",
+        "--topology",
+        "one_peer",
+        "--nodes",
+        "8",
+        "--rounds",
+        "1000000",
+    ];
+    let said = sandbox.meshfold(&[&many[..], &["-o", "many.svg"]].concat());
+    said.ended_with(2)
+        .complained_of(&["found 1000000 overlays, needed at most 12"]);
     let large = ["overlay", "--topology", "complete", "--nodes", "300"];
     let said = sandbox.meshfold(&[&large[..], &["-o", "large.png"]].concat());
     said.ended_with(0)

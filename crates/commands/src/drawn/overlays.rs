@@ -8,7 +8,7 @@ use meshfold_figure::{Graph, GraphFigure, Page};
 use meshfold_topology::picture::{places, sampled_edges};
 use meshfold_topology::{Overlay, Topology};
 
-use super::{DrawError, Drawn, expect_few, titles};
+use super::{DrawError, Drawn, MOST_PANELS, expect_few, titles};
 use crate::figures::count;
 
 /// The most links of a panel that are drawn.
@@ -101,9 +101,11 @@ fn settings(plan: &RunPlan) -> String {
 
 /// The overlay of round 1, or those of the first `rounds` rounds if they are not all the same.
 fn changing(plan: &RunPlan, rounds: usize) -> Result<Vec<Overlay>, DrawError> {
+    let rounds = rounds.min(plan.config.rounds);
     let mut of_rounds = OverlaysOfRounds::of(plan);
     let mut overlays: Vec<Overlay> = Vec::new();
-    for round in 1..=rounds.min(plan.config.rounds) {
+    let mut changes = false;
+    for round in 1..=rounds {
         let overlay = of_rounds
             .in_round(round)
             .map_err(|error| DrawError::Overlay {
@@ -111,12 +113,23 @@ fn changing(plan: &RunPlan, rounds: usize) -> Result<Vec<Overlay>, DrawError> {
                 round,
                 error,
             })?;
-        overlays.extend(overlay.map(|(overlay, _)| overlay.clone()));
+        let Some((overlay, _)) = overlay else {
+            continue;
+        };
+        changes |= overlays
+            .first()
+            .is_some_and(|first| !first.edges().eq(overlay.edges()));
+        if overlays.len() < MOST_PANELS {
+            overlays.push(overlay.clone());
+        } else if changes {
+            let what = "overlays";
+            return Err(DrawError::Panels {
+                found: rounds,
+                what,
+            });
+        }
     }
-    if overlays
-        .iter()
-        .all(|other| other.edges().eq(overlays[0].edges()))
-    {
+    if !changes {
         overlays.truncate(1);
     }
     Ok(overlays)
