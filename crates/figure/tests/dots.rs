@@ -1,5 +1,7 @@
 //! Dots at whole numbers, and the bars in place of dots that would be too small.
 
+#![allow(clippy::unwrap_used)]
+
 use meshfold_figure::{Axis, AxisValue, Dot, Figure, Panel, Size, Unit};
 
 /// Dots of `columns` x `rows` places, of which the first has the largest.

@@ -1,5 +1,7 @@
 //! Graphs side by side.
 
+#![allow(clippy::unwrap_used)]
+
 use std::f64::consts::TAU;
 
 use meshfold_figure::{Graph, GraphFigure};
