@@ -133,7 +133,8 @@ def test_the_seed_of_failures_decides_which_messages_are_lost() -> None:
         records(run_of("swift", slowdown=SLOWDOWN, failures=failures, seeds=seeds, **KEYS[1]).folder)[-1]
         for seeds in ({"failures": 1}, {"failures": 1}, {"failures": 2}, {"failures": 1, "methods": 2})
     )
-    assert one == same and one["test_loss"] != other["test_loss"] and one["test_loss"] != methods["test_loss"]
+    # SWIFT draws nothing else.
+    assert one == same == methods and one["test_loss"] != other["test_loss"]
 
 
 @pytest.mark.parametrize("name", ["ad_psgd", "fed_async", "fed_buff"])

@@ -73,7 +73,7 @@ def mean_over(weights: dict[int, float], models: Array) -> Array:
 
 def experiment(name: str, **keys: Any) -> dict[str, Any]:
     """An experiment with the method `name`: full batches, learning rate .2, seven rounds on the ring."""
-    more: dict[str, Any] = {key: keys.pop(key) for key in ("topology", "rounds", "failures", "stragglers") if key in keys}
+    more: dict[str, Any] = {key: keys.pop(key) for key in ("topology", "rounds", "failures", "stragglers", "seeds") if key in keys}
     return {
         "name": "transcribed",
         "dataset": mf.dataset(_examples[:200], _labels[:200], _examples[200:], _labels[200:], label="clouds"),
