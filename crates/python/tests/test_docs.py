@@ -106,6 +106,25 @@ def test_the_help_of_published_methods_has_all_their_keys() -> None:
     assert "    compression = 'qsgd': " in (mf.methods.Lead.__doc__ or "")
 
 
+def test_the_page_on_lost_messages_has_the_accuracy_of_its_method(capsys: pytest.CaptureFixture[str]) -> None:
+    page = DOCS / "guide" / "lost-messages.md"
+    text = page.read_text()
+    (known,) = re.findall(r"^```yaml\n(# known.yaml\n.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    Path("known.yaml").write_text(known)
+    (block,) = blocks_of(page)
+    before = dict(_own.METHODS)
+    try:
+        exec(compile(block, str(page), "exec"), {})
+    finally:
+        _own.METHODS.clear()
+        _own.METHODS.update(before)
+    found = re.search(r"([\d.]+) ± [\d.]+ %", capsys.readouterr().out)
+    shown = re.search(r"It reaches ([\d.]+) ±", text)
+    assert found and shown
+    # Numbers differ from processor to processor in their last digits.
+    assert abs(float(found.group(1)) - float(shown.group(1))) < 0.5
+
+
 def test_the_page_on_personal_models_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     """Numbers differ from processor to processor in their last digits."""
     page = DOCS / "guide" / "personal-models.md"
