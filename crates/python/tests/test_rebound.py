@@ -68,6 +68,30 @@ def test_watching_changes_nothing(experiment: Experiment) -> None:
     assert watched == records_of(with_algorithm(experiment, "every_second"))
 
 
+@pytest.mark.parametrize("refused", [{1}, {2, 3}])
+def test_a_round_goes_on_where_another_thread_sets_its_profiler(refused: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, rounds, set_it = [], [], sys.setprofile
+
+    class Rebinding:
+        name = "fake"
+
+        def round(self, models: Any, about: Any) -> str:
+            models = None  # noqa: F841
+            rounds.append(sys.getprofile())
+            return "done"
+
+    def refusing(profiler: Any) -> None:
+        calls.append(profiler)
+        if len(calls) in refused:
+            raise RuntimeError("Cannot install a profile function while another profile function is being installed")
+        set_it(profiler)
+
+    monkeypatch.setattr(sys, "setprofile", refusing)
+    assert _rebound.call_round(Rebinding(), object(), None) == "done"  # type: ignore[arg-type]
+    assert len(rounds) == 1 and (rounds[0] is None) == (1 in refused)
+    assert sys.getprofile() is None
+
+
 def test_a_profiler_is_left_alone() -> None:
     seen = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import sys
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,8 @@ from meshfold._own import Method, faults_told
 #: The attribute of a method that says that its user was told.
 _TOLD = "_meshfold_told_of_rebound"
 
+#: Held by the thread that sets its profiler.
+_SETTING = threading.Lock()
 
 _NO_VALIDATION = (
     "evaluate: the dataset keeps no validation examples: keep the last 1000 training examples apart by `validation: 1000` in its settings, "
@@ -55,11 +58,13 @@ def _called(method: Method, models: Stack, about: Round) -> object:
         if event == "return" and frame.f_code is code:
             last = frame.f_locals.get(name, models)
 
-    sys.setprofile(look)
+    if not _profiles(look):
+        return begin(models, about)
     try:
         returned = begin(models, about)
     finally:
-        sys.setprofile(None)
+        while not _profiles(None):
+            pass
     if last is not models and _differs(models, last):
         vars(method)[_TOLD] = True
         _late.say(
@@ -67,6 +72,16 @@ def _called(method: Method, models: Stack, about: Round) -> object:
             f"values, which are lost. Change the stack itself, by `{name}.set(...)` or `{name}.mix(...)`, or give what is made of it another name"
         )
     return returned
+
+
+def _profiles(look: Callable[[types.FrameType, str, Any], None] | None) -> bool:
+    """Makes `look` the profiler of this thread. Python 3.11 refuses that while another thread sets one."""
+    try:
+        with _SETTING:
+            sys.setprofile(look)
+    except RuntimeError:
+        return False
+    return True
 
 
 @functools.lru_cache(maxsize=256)
